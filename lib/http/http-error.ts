@@ -1,0 +1,50 @@
+/** A refusal with its HTTP status, and how it is sent. */
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { errorResponse } from '../protocol/errors';
+import type { ErrorCode } from '../protocol/errors';
+import type { RequestId } from '../protocol/types';
+
+interface HttpErrorDetails extends ErrorOptions {
+  /** Extra headers, `Retry-After` or `Allow` for example. */
+  headers?: OutgoingHttpHeaders;
+  /** The refused request's id, when it could be read. */
+  id?: RequestId;
+  data?: unknown;
+}
+
+/** A request that HTTP refuses: becomes a JSON-RPC error under this status. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly headers: OutgoingHttpHeaders | undefined;
+  readonly id: RequestId | undefined;
+  readonly data: unknown;
+
+  constructor(
+    readonly status: number,
+    readonly code: ErrorCode,
+    message: string,
+    { headers, id, data, ...options }: HttpErrorDetails = {},
+  ) {
+    super(message, options);
+    this.headers = headers;
+    this.id = id;
+    this.data = data;
+  }
+}
+
+/** Answer with `error`, as JSON. */
+export function sendError(res: ServerResponse, error: HttpError): void {
+  sendJson(
+    res,
+    error.status,
+    JSON.stringify(errorResponse(error.id, error.code, error.message, error.data)),
+    error.headers,
+  );
+}
+
+/** Answer with a JSON text; one write, of known length. */
+export function sendJson(res: ServerResponse, status: number, json: string, headers?: OutgoingHttpHeaders): void {
+  const body = Buffer.from(json);
+  res.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': body.length, ...headers });
+  res.end(body);
+}
