@@ -1,3 +1,8 @@
+/**
+ * How the specs run.
+ *
+ * @jest-config-loader esbuild-register
+ */
 import type { Config } from 'jest';
 
 const config: Config = {
