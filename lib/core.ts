@@ -1,0 +1,52 @@
+/** What one server is made of, as plain data: what is declared, its options, its hooks. `dispatch` and the methods work on it. */
+import type { Authorizer, ReadAuthorizer } from './authorizer/decisions';
+import type { Context } from './context';
+import type { CacheHints } from './declarations';
+import type { Registry } from './registry';
+import type { JsonRpcNotification, Implementation } from './protocol/types';
+import type { RequestStates, SpentNonces } from './request-state';
+
+/** The lists and reads whose answers clients may keep. */
+export type Cacheable = 'discover' | 'tools' | 'prompts' | 'resources' | 'resourceTemplates' | 'read';
+
+/** Something the server says on its own, to every connection that wants it. */
+export interface Notice {
+  readonly message: JsonRpcNotification;
+  /** Waiting notices of one key are one message (`list_changed` of a kind, `updated` of a uri). */
+  readonly mergeKey?: string;
+  /** The resource that changed: only for those who asked for it. */
+  readonly uri?: string;
+}
+
+/** One server. */
+export interface ServerCore {
+  readonly info: Implementation;
+  readonly instructions: string | undefined;
+  readonly registry: Registry;
+  readonly authorizer: Authorizer | undefined;
+  readonly readAuthorizer: ReadAuthorizer | undefined;
+  /** False for a framework's fallback: it runs, but counts as if nobody had decided. */
+  readonly authorizerConfigured: boolean;
+  readonly readAuthorizerConfigured: boolean;
+  readonly exposeErrors: boolean;
+  readonly pageSize: number;
+  readonly authorizerTimeoutMs: number;
+  readonly elicitationTimeoutMs: number;
+  readonly toolTimeoutMs: number | undefined;
+  readonly cache: Readonly<Partial<Record<Cacheable, CacheHints>>>;
+  readonly extensions: Readonly<Record<string, object>> | undefined;
+  readonly experimental: Readonly<Record<string, object>> | undefined;
+  /** Given, not made up for this process: other processes can open what this one seals. */
+  readonly secretsGiven: boolean;
+  readonly states: RequestStates;
+  readonly spent: SpentNonces;
+  /** Told of every fault that the caller is not. Never throws. */
+  readonly onError: (error: unknown, context?: Context) => void;
+  /** The transports, each with its connections: every notice goes to all of them. */
+  readonly listeners: Set<(notice: Notice) => void>;
+}
+
+/** Send a notice to every transport. */
+export function publish(core: ServerCore, notice: Notice): void {
+  for (const listener of core.listeners) listener(notice);
+}

@@ -1,0 +1,92 @@
+/** JSON-RPC 2.0: from a JSON value to a message, and from a response to its text. Pure. */
+import { ErrorCode, McpError } from './errors';
+import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './types';
+
+/** A message with its kind, told once. */
+export type ParsedMessage =
+  | { kind: 'request'; message: JsonRpcRequest }
+  | { kind: 'notification'; message: JsonRpcNotification }
+  | { kind: 'response'; message: JsonRpcResponse };
+
+/** A JSON value that is not a JSON-RPC message. */
+export class MessageError extends McpError {
+  constructor(
+    message: string,
+    /** The id to answer under, where one could be read. */
+    readonly id?: RequestId,
+    code: ErrorCode = ErrorCode.InvalidRequest,
+  ) {
+    super(code, message);
+  }
+}
+
+/** Is it an object with keys: neither null nor an array? */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A string, or an integer that JSON.parse did not round: another number would come back changed. */
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' || Number.isSafeInteger(value);
+}
+
+/**
+ * Tell what kind of message `value` is.
+ *
+ * @throws {MessageError} if it is none, with its id where one could be read.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#messages
+ */
+export function parseMessage(value: unknown): ParsedMessage {
+  if (!isObject(value)) throw new MessageError('A message must be a JSON object');
+  const { id } = value;
+  const hasId = 'id' in value;
+  const readableId = isRequestId(id) ? id : undefined;
+  if (value.jsonrpc !== '2.0') throw new MessageError('jsonrpc must be "2.0"', readableId);
+  if ('method' in value) {
+    if (typeof value.method !== 'string') throw new MessageError('method must be a string', readableId);
+    if ('result' in value || 'error' in value) {
+      throw new MessageError('A message is a request or a response, not both', readableId);
+    }
+    // basic, "Requests": a string or integer id, never null.
+    if (hasId && readableId === undefined) throw new MessageError('id must be a string or a safe integer');
+    // A null from clients that cannot leave a field out counts as absent.
+    if (value.params === null) value.params = undefined;
+    if (value.params !== undefined && !isObject(value.params)) {
+      throw new MessageError('params must be an object', readableId, ErrorCode.InvalidParams);
+    }
+    return hasId
+      ? { kind: 'request', message: value as unknown as JsonRpcRequest }
+      : { kind: 'notification', message: value as unknown as JsonRpcNotification };
+  }
+  return { kind: 'response', message: parseResponse(value, readableId) };
+}
+
+function parseResponse(value: Record<string, unknown>, id: RequestId | undefined): JsonRpcResponse {
+  const hasResult = 'result' in value;
+  if (hasResult === 'error' in value) throw new MessageError('A message needs a method, a result or an error', id);
+  if (id === undefined && hasResult) throw new MessageError('id must be a string or a safe integer');
+  if (hasResult ? !isObject(value.result) : !isErrorObject(value.error)) {
+    throw new MessageError(hasResult ? 'result must be an object' : 'error must have a code and a message', id);
+  }
+  return value as unknown as JsonRpcResponse;
+}
+
+function isErrorObject(value: unknown): boolean {
+  return isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string';
+}
+
+/** A result whose JSON was made beforehand and is used again and again. */
+export class EncodedResult {
+  constructor(
+    /** The result object's JSON. */
+    readonly json: string,
+  ) {}
+}
+
+/** The response's JSON, with the id exactly as it came. */
+export function encodeResponse(response: JsonRpcResponse): string {
+  if ('result' in response && response.result instanceof EncodedResult) {
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(response.id)},"result":${response.result.json}}`;
+  }
+  return JSON.stringify(response);
+}

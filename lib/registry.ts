@@ -1,0 +1,192 @@
+/** What is declared: tools, resources, templates, prompts, a provider. Schemas are made ready here, once. */
+import type {
+  Completer,
+  PromptConfig,
+  PromptHandler,
+  ProvidedTool,
+  ResourceConfig,
+  ResourceHandler,
+  ToolConfig,
+  ToolDefinition,
+  ToolHandler,
+  ToolProvider,
+} from './declarations';
+import { isObject } from './protocol/json-rpc';
+import { mirroredParams } from './protocol/mirrored-params';
+import type { MirroredParam } from './protocol/mirrored-params';
+import { compileArgumentsSchema, compileSchema } from './protocol/schema';
+import type { CompiledSchema, Schema } from './protocol/schema';
+import type { Prompt, PromptArgument, Resource, ResourceTemplate, Tool } from './protocol/types';
+import { parseUriTemplate } from './protocol/uri-template';
+import type { UriTemplate } from './protocol/uri-template';
+
+/** A tool made ready. */
+export interface ToolEntry {
+  readonly name: string;
+  readonly definition: ToolDefinition;
+  readonly input: CompiledSchema;
+  readonly output: CompiledSchema | undefined;
+  /** Arguments that travel in headers too (`x-mcp-header`). */
+  readonly mirrored: readonly MirroredParam[];
+  readonly stream: 'auto' | 'always';
+  readonly timeoutMs: number | undefined;
+  /** The author's code; the arguments have been parsed. */
+  readonly handler: ToolHandler<undefined, never>;
+}
+
+/** A resource of one uri. */
+export interface ResourceEntry {
+  readonly name: string;
+  readonly definition: Resource;
+  readonly config: ResourceConfig;
+  readonly handler: ResourceHandler;
+}
+
+/** A family of resources. */
+export interface TemplateEntry {
+  readonly name: string;
+  readonly definition: ResourceTemplate;
+  readonly template: UriTemplate;
+  readonly config: ResourceConfig;
+  readonly handler: ResourceHandler;
+}
+
+/** A prompt made ready. */
+export interface PromptEntry {
+  readonly name: string;
+  readonly definition: Prompt;
+  readonly input: CompiledSchema;
+  readonly complete: Readonly<Record<string, Completer | undefined>>;
+  readonly handler: PromptHandler;
+}
+
+/** Kinds of lists, as their `list_changed` notices name them. */
+export type ListKind = 'tools' | 'resources' | 'prompts';
+
+/** Everything declared on one server. Lists keep the order of registration. */
+export class Registry {
+  readonly tools = new Map<string, ToolEntry>();
+  readonly resources = new Map<string, ResourceEntry>();
+  readonly templates = new Map<string, TemplateEntry>();
+  readonly prompts = new Map<string, PromptEntry>();
+  provider: ToolProvider | undefined;
+  /** What has ever been declared; a capability once advertised stays. */
+  readonly declared = new Set<ListKind | 'completions'>();
+  /** Grows with each change of a kind's list: what was encoded from an older one is stale. */
+  readonly versions: Record<ListKind, number> = { tools: 0, resources: 0, prompts: 0 };
+  readonly #onChange: (kind: ListKind) => void;
+
+  /** @param onChange Called after each change of a list. */
+  constructor(onChange: (kind: ListKind) => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Say that a list is not what it was. */
+  changed(kind: ListKind): void {
+    this.declared.add(kind);
+    this.versions[kind] += 1;
+    this.#onChange(kind);
+  }
+}
+
+// server/tools, "Tool Names".
+const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** @throws {TypeError} if `name` is not one that every client accepts. */
+export function checkName(kind: 'tool' | 'prompt' | 'resource', name: unknown): asserts name is string {
+  if (typeof name === 'string' && (kind === 'tool' ? toolName.test(name) : name !== '')) return;
+  const rule = kind === 'tool' ? '1 to 128 of A-Z, a-z, 0-9, "_", "." and "-"' : 'a string that is not empty';
+  throw new TypeError(`${kind} name ${JSON.stringify(name)}: must be ${rule}`);
+}
+
+/**
+ * Make a tool ready.
+ *
+ * @throws {TypeError} if a schema cannot be expressed or mirrors an argument against the rules, naming tool and path.
+ */
+export function createToolEntry(name: string, config: ToolConfig, handler: ToolEntry['handler']): ToolEntry {
+  const owner = `tool "${name}"`;
+  if (typeof handler !== 'function') throw new TypeError(`${owner}: the handler must be a function`);
+  const { inputSchema, outputSchema, sensitive, stream = 'auto', timeoutMs, title, description, annotations, icons, _meta } = config;
+  const input = compileArgumentsSchema(inputSchema, owner);
+  const output = outputSchema === undefined ? undefined : compileSchema(outputSchema, 'output', `${owner}, outputSchema`);
+  const definition: ToolDefinition = {
+    name,
+    ...present({ title, description }),
+    inputSchema: input.json,
+    ...present({ outputSchema: output?.json, annotations, icons, _meta }),
+    sensitive: sensitive ?? annotations?.destructiveHint === true,
+  };
+  return { name, definition, input, output, mirrored: mirroredOf(owner, input), stream, timeoutMs, handler };
+}
+
+function mirroredOf(owner: string, { json }: CompiledSchema): MirroredParam[] {
+  try {
+    return mirroredParams(json);
+  } catch (error) {
+    throw new TypeError(`${owner}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Provided tools made ready, kept as long as the provider gives the same objects. */
+const provided = new WeakMap<ToolProvider, WeakMap<ProvidedTool, ToolEntry>>();
+
+/** Make a provider's tool ready, once per object. @throws as {@link createToolEntry}. */
+export function createProvidedEntry(tool: ProvidedTool, provider: ToolProvider): ToolEntry {
+  let entries = provided.get(provider);
+  if (entries === undefined) provided.set(provider, (entries = new WeakMap()));
+  let entry = entries.get(tool);
+  if (entry === undefined) {
+    checkName('tool', tool.name);
+    entry = createToolEntry(tool.name, tool, (args, context) => provider.callTool(tool.name, args, context) as never);
+    entries.set(tool, entry);
+  }
+  return entry;
+}
+
+/** Make a resource of one uri ready. */
+export function createResourceEntry(name: string, uri: string, config: ResourceConfig, handler: ResourceHandler): ResourceEntry {
+  const { title, description, mimeType, size, annotations, icons, _meta } = config;
+  const definition = { uri, name, ...present({ title, description, mimeType, size, annotations, icons, _meta }) };
+  return { name, definition, config, handler };
+}
+
+/** Make a template ready. @throws {TypeError} if it cannot be matched safely. */
+export function createTemplateEntry(name: string, uriTemplate: string, config: ResourceConfig, handler: ResourceHandler): TemplateEntry {
+  const { title, description, mimeType, annotations, icons, _meta } = config;
+  const template = parseUriTemplate(uriTemplate);
+  const unknown = Object.keys(config.complete ?? {}).find((variable) => !template.variableNames.includes(variable));
+  if (unknown !== undefined) throw new TypeError(`resource "${name}": complete.${unknown}: ${uriTemplate} has no such variable`);
+  const definition = { uriTemplate, name, ...present({ title, description, mimeType, annotations, icons, _meta }) };
+  return { name, definition, template, config, handler };
+}
+
+/** Make a prompt ready. @throws {TypeError} if an argument takes no string. */
+export function createPromptEntry(name: string, config: PromptConfig, handler: PromptHandler): PromptEntry {
+  const owner = `prompt "${name}"`;
+  const { title, description, argsSchema, icons, _meta } = config;
+  const input = compileArgumentsSchema(argsSchema as Schema | undefined, owner);
+  const args = promptArguments(input);
+  const definition = { name, ...present({ title, description, arguments: args.length > 0 ? args : undefined, icons, _meta }) };
+  return { name, definition, input, complete: { ...(config.complete as PromptEntry['complete'] | undefined) }, handler };
+}
+
+function promptArguments({ json }: CompiledSchema): PromptArgument[] {
+  const required = Array.isArray(json.required) ? json.required : [];
+  return Object.entries(isObject(json.properties) ? json.properties : {}).map(([name, field]) => ({
+    name,
+    ...(isObject(field) ? present({ title: field.title as string, description: field.description as string }) : undefined),
+    ...(required.includes(name) ? { required: true } : undefined),
+  }));
+}
+
+/** Without the fields that are undefined. */
+function present<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** The list's entry as `tools/list` shows it: what is ours to know is left out. */
+export function shownTool({ definition }: ToolEntry): Tool {
+  const { sensitive: _, ...tool } = definition;
+  return tool;
+}

@@ -1,0 +1,126 @@
+/** A legacy client's live state: its data, what it has running, its streams. Knows no HTTP. */
+import { findRevision } from '../protocol/revisions';
+import type { Revision } from '../protocol/revisions';
+import type { JsonRpcResponse, RequestId } from '../protocol/types';
+import type { SessionRecord } from './session-store';
+import { Stream } from './stream';
+import type { StreamLimits } from './stream';
+
+/** Why a session ended. */
+export type SessionEndReason = 'client' | 'idle' | 'evicted' | 'inbox-full' | 'expired' | 'shutdown';
+
+/** A running call that can be told to stop. */
+export interface Cancellable {
+  cancel(reason: unknown): void;
+}
+
+/** A session's messages that no reply carries: the standalone stream (GET). */
+export const standaloneStreamId = '0';
+
+/** One live session. Owned by the transport that opened it; everything it holds ends with {@link Session.end}. */
+export class Session {
+  readonly record: SessionRecord;
+  readonly revision: Revision;
+  /** When it was last heard of, in milliseconds of `Date.now()`. */
+  lastActiveAt: number;
+  endReason: SessionEndReason | undefined;
+  /** A GET has been opened at least once. */
+  listened = false;
+  #calls: Map<RequestId, Set<Cancellable>> | undefined;
+  #questions: Map<string, (response: JsonRpcResponse | undefined) => void> | undefined;
+  #streams: Map<string, Stream> | undefined;
+  #lastStream = 0;
+  readonly #limits: StreamLimits;
+
+  constructor(record: SessionRecord, limits: StreamLimits, now: number) {
+    this.record = record;
+    this.revision = findRevision(record.revision)!;
+    this.#limits = limits;
+    this.lastActiveAt = now;
+  }
+
+  /** Nothing runs, waits for an answer, or is open. */
+  get isIdle(): boolean {
+    if ((this.#calls?.size ?? 0) > 0 || (this.#questions?.size ?? 0) > 0) return false;
+    for (const stream of this.#streams?.values() ?? []) if (stream.attached) return false;
+    return true;
+  }
+
+  /** Note a running call, so that `notifications/cancelled` finds it. Clients that reuse an id cancel all its calls. */
+  addCall(id: RequestId, call: Cancellable): void {
+    const calls = (this.#calls ??= new Map()).get(id);
+    if (calls === undefined) this.#calls.set(id, new Set([call]));
+    else calls.add(call);
+  }
+
+  removeCall(id: RequestId, call: Cancellable): void {
+    const calls = this.#calls?.get(id);
+    if (calls?.delete(call) && calls.size === 0) this.#calls!.delete(id);
+  }
+
+  /** @returns False if no such call runs: it may have ended, or never was. */
+  cancelCall(id: RequestId, reason: unknown): boolean {
+    const calls = this.#calls?.get(id);
+    for (const call of calls ?? []) call.cancel(reason);
+    return calls !== undefined;
+  }
+
+  /** Wait for the answer to question `id`; `settle` hears once, undefined when the session ends first. */
+  addQuestion(id: string, settle: (response: JsonRpcResponse | undefined) => void): void {
+    (this.#questions ??= new Map()).set(id, settle);
+  }
+
+  removeQuestion(id: string): void {
+    this.#questions?.delete(id);
+  }
+
+  /** @returns False if nothing waits for it: a late answer, a second one, or a guess. */
+  answer(response: JsonRpcResponse): boolean {
+    const settle = typeof response.id === 'string' ? this.#questions?.get(response.id) : undefined;
+    if (settle === undefined) return false;
+    this.#questions!.delete(response.id as string);
+    settle(response);
+    return true;
+  }
+
+  /** The standalone stream, made on first use. */
+  get standalone(): Stream {
+    return this.findStream(standaloneStreamId) ?? this.#addStream(standaloneStreamId);
+  }
+
+  /** A stream for one reply, with the id that resumes it. */
+  openStream(): { id: string; stream: Stream } {
+    const id = (++this.#lastStream).toString(36);
+    return { id, stream: this.#addStream(id) };
+  }
+
+  findStream(id: string): Stream | undefined {
+    return this.#streams?.get(id);
+  }
+
+  /** Forget a reply's stream: it can no longer be resumed. */
+  dropStream(id: string): void {
+    this.#streams?.delete(id);
+  }
+
+  get streams(): Iterable<Stream> {
+    return this.#streams?.values() ?? [];
+  }
+
+  #addStream(id: string): Stream {
+    const stream = new Stream(this.#limits);
+    (this.#streams ??= new Map()).set(id, stream);
+    return stream;
+  }
+
+  /** End everything: calls hear their signal, questions go unanswered, streams close. A second call does nothing. */
+  end(reason: SessionEndReason): void {
+    if (this.endReason !== undefined) return;
+    this.endReason = reason;
+    for (const calls of this.#calls?.values() ?? []) for (const call of calls) call.cancel(`The session ended (${reason})`);
+    for (const settle of this.#questions?.values() ?? []) settle(undefined);
+    this.#questions?.clear();
+    for (const stream of this.#streams?.values() ?? []) stream.close();
+    this.#streams?.clear();
+  }
+}

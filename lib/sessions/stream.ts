@@ -1,0 +1,164 @@
+/** One server-to-client stream: numbered messages, written to whatever socket is attached, waiting or replayed while none is. */
+
+/** One message of a stream. */
+export interface StreamEvent {
+  /** 1 for the first; what a client resumes after. */
+  readonly position: number;
+  readonly json: string;
+  readonly bytes: number;
+  readonly mergeKey: string | undefined;
+}
+
+/** Where a stream's messages go: a socket, in practice. */
+export interface Sink {
+  /** Write one message; false when the next should wait until {@link Stream.pump} is called. */
+  write(event: StreamEvent): boolean;
+  /** No more messages will come. */
+  close(): void;
+}
+
+/** How much a stream may hold. */
+export interface StreamLimits {
+  /** Messages and bytes not yet written; one more does not fit. */
+  readonly waitingLimit: number;
+  readonly waitingBytes: number;
+  /** Messages and bytes kept after they were written, for a client that resumes; the oldest go first. 0 keeps none. */
+  readonly historyLimit: number;
+  readonly historyBytes: number;
+}
+
+/** Messages on their way to one client, in order. Bounded by {@link StreamLimits}; ends with {@link Stream.finish} and the last write. */
+export class Stream {
+  /** History first, then what waits; allocated with the first message. */
+  #events: StreamEvent[] | undefined;
+  /** How many of `#events` are written. */
+  #written = 0;
+  #waitingBytes = 0;
+  #writtenBytes = 0;
+  #lastPosition = 0;
+  #waitingKeys: Set<string> | undefined;
+  #sink: Sink | undefined;
+  #finished = false;
+  readonly #limits: StreamLimits;
+
+  constructor(limits: StreamLimits) {
+    this.#limits = limits;
+  }
+
+  get attached(): boolean {
+    return this.#sink !== undefined;
+  }
+
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  /** Messages not yet written. */
+  get waiting(): number {
+    return (this.#events?.length ?? 0) - this.#written;
+  }
+
+  /**
+   * Append a message and write it if the socket takes it. A message whose `mergeKey` already waits is dropped: the
+   * client will learn of both at once.
+   *
+   * @param always Append it even where it does not fit: a result is never dropped for notifications.
+   * @returns False if it does not fit.
+   */
+  send(json: string, mergeKey?: string, always = false): boolean {
+    if (mergeKey !== undefined && this.#waitingKeys?.has(mergeKey)) return true;
+    const bytes = Buffer.byteLength(json);
+    const { waitingLimit, waitingBytes } = this.#limits;
+    if (!always && (this.waiting >= waitingLimit || this.#waitingBytes + bytes > waitingBytes)) {
+      // What the socket would take at once does not wait.
+      if (this.waiting > 0 || this.#sink === undefined) return false;
+    }
+    (this.#events ??= []).push({ position: ++this.#lastPosition, json, bytes, mergeKey });
+    this.#waitingBytes += bytes;
+    if (mergeKey !== undefined) (this.#waitingKeys ??= new Set()).add(mergeKey);
+    this.pump();
+    return true;
+  }
+
+  /** No more messages: the socket is closed after the last one is written. */
+  finish(): void {
+    this.#finished = true;
+    this.pump();
+  }
+
+  /**
+   * Write to `sink` from now on; a sink attached before is closed.
+   *
+   * @param after Resume: write again what came after this position, as far as it is kept. @default what waits
+   * @returns False if the stream has never reached that position.
+   */
+  attach(sink: Sink, after?: number): boolean {
+    if (after !== undefined && after > this.#lastPosition) return false;
+    const previous = this.#sink;
+    this.#sink = sink;
+    previous?.close();
+    if (after !== undefined) this.#rewind(after);
+    this.pump();
+    return true;
+  }
+
+  /** The socket is gone; messages wait. */
+  detach(sink: Sink): void {
+    if (this.#sink === sink) this.#sink = undefined;
+  }
+
+  /** The socket takes messages again. */
+  pump(): void {
+    const events = this.#events;
+    if (events !== undefined) {
+      let open = true;
+      while (open && this.#sink !== undefined && this.#written < events.length) {
+        const event = events[this.#written++]!;
+        this.#waitingBytes -= event.bytes;
+        this.#writtenBytes += event.bytes;
+        if (event.mergeKey !== undefined) this.#waitingKeys?.delete(event.mergeKey);
+        open = this.#sink.write(event);
+      }
+      this.#trimHistory(events);
+    }
+    if (this.#finished && this.waiting === 0) this.close();
+  }
+
+  /** Let the socket go, whatever waits. */
+  close(): void {
+    const sink = this.#sink;
+    this.#sink = undefined;
+    sink?.close();
+  }
+
+  #rewind(after: number): void {
+    for (const events = this.#events; this.#written > 0; ) {
+      const event = events![this.#written - 1]!;
+      if (event.position <= after) break;
+      this.#written -= 1;
+      this.#writtenBytes -= event.bytes;
+      this.#waitingBytes += event.bytes;
+    }
+    // The other way round: the client has seen messages that we thought unwritten.
+    for (const events = this.#events; events !== undefined && this.#written < events.length; ) {
+      const event = events[this.#written]!;
+      if (event.position > after) break;
+      this.#written += 1;
+      this.#writtenBytes += event.bytes;
+      this.#waitingBytes -= event.bytes;
+    }
+  }
+
+  #trimHistory(events: StreamEvent[]): void {
+    const { historyLimit, historyBytes } = this.#limits;
+    let surplus = 0;
+    while (surplus < this.#written && (this.#written - surplus > historyLimit || this.#writtenBytes > historyBytes)) {
+      this.#writtenBytes -= events[surplus]!.bytes;
+      surplus += 1;
+    }
+    if (surplus > 0) {
+      events.splice(0, surplus);
+      this.#written -= surplus;
+    }
+  }
+}
