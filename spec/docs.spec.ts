@@ -1,0 +1,128 @@
+/** Every piece of TypeScript that the documentation shows compiles against the package as it is. */
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+import { createProgram, describeDiagnostic, root } from './support/program';
+
+interface Snippet {
+  /** Where a reader finds it. */
+  origin: string;
+  /** The name it is compiled under, beside its page. */
+  file: string;
+  text: string;
+}
+
+/**
+ * What a snippet may use without saying where it comes from: the app and the server that the page has introduced.
+ * A snippet's own imports and declarations come first.
+ */
+const ambient = `
+import type { Express } from 'express';
+import type { McpServer } from 'express-mcp';
+declare global {
+  const app: Express;
+  const server: McpServer;
+  const express: typeof import('express');
+  const z: typeof import('zod');
+AMBIENT
+}
+`;
+
+const pages = ['README.md', ...filesIn('docs', '.md')];
+const examples = filesIn('examples', '.ts');
+const sources = filesIn('lib', '.ts');
+const snippets = [...pages, ...sources].flatMap(snippetsOf);
+const problems = new Map<string, string[]>();
+
+function filesIn(folder: string, extension: string): string[] {
+  return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(extension))
+    .map((file) => `${folder}/${file}`)
+    .sort();
+}
+
+/** The fenced blocks of a page, or of the comments of a source file. */
+function snippetsOf(page: string): Snippet[] {
+  const text = readFileSync(path.join(root, page), 'utf8');
+  const fence = page.endsWith('.md')
+    ? /^([ \t]*)```(?:ts|typescript)\b.*\n([\s\S]*?)^[ \t]*```/gm
+    : /^([ \t]*\* )```(?:ts|typescript)\b.*\n([\s\S]*?)^[ \t]*\* ```/gm;
+  return [...text.matchAll(fence)].map((match) => {
+    const line = text.slice(0, match.index).split('\n').length;
+    const body = match[2] ?? '';
+    return {
+      origin: `${page}:${line}`,
+      file: path.join(root, 'spec', `${page.replace(/[^A-Za-z0-9]/g, '-')}-${line}.ts`),
+      text: `${page.endsWith('.md') ? body : body.replace(/^[ \t]*\* ?/gm, '')}\nexport {};\n`,
+    };
+  });
+}
+
+/** Every value of the package by its own name, so that a snippet shorter than a program needs no import line. */
+function packageGlobals(): string {
+  const text = readFileSync(path.join(root, 'lib/index.ts'), 'utf8');
+  const source = ts.createSourceFile('index.ts', text, ts.ScriptTarget.Latest, true);
+  const names = source.statements.flatMap((statement) =>
+    ts.isExportDeclaration(statement) &&
+    !statement.isTypeOnly &&
+    statement.exportClause &&
+    ts.isNamedExports(statement.exportClause)
+      ? statement.exportClause.elements.filter(({ isTypeOnly }) => !isTypeOnly).map(({ name }) => name.text)
+      : [],
+  );
+  return names.map((name) => `  const ${name}: typeof import('express-mcp').${name};`).join('\n');
+}
+
+beforeAll(() => {
+  const virtual = new Map(snippets.map(({ file, text }) => [file, text]));
+  const globals = path.join(root, 'spec/docs-globals.d.ts');
+  virtual.set(globals, ambient.replace('AMBIENT', packageGlobals()));
+  const program = createProgram(
+    examples.map((file) => path.join(root, file)),
+    virtual,
+  );
+  const ambientFile = program.getSourceFile(globals);
+  problems.set(globals, program.getSemanticDiagnostics(ambientFile).map(describeDiagnostic));
+  for (const file of [...snippets.map((snippet) => snippet.file), ...examples.map((name) => path.join(root, name))]) {
+    const source = program.getSourceFile(file);
+    const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
+    problems.set(
+      file,
+      // A snippet shows a thing without using it.
+      found.filter(({ code }) => code !== 6133 && code !== 6192 && code !== 6196).map(describeDiagnostic),
+    );
+  }
+}, 120_000);
+
+describe('the documentation', () => {
+  it('introduces its globals rightly', () => {
+    expect([...problems].filter(([file]) => file.endsWith('docs-globals.d.ts'))).toEqual([[expect.any(String), []]]);
+  });
+
+  it.each(snippets)('compiles at $origin', ({ file }) => {
+    expect(problems.get(file)).toEqual([]);
+  });
+
+  it.each(examples)('compiles %s', (file) => {
+    expect(problems.get(path.join(root, file))).toEqual([]);
+  });
+
+  it('links only to pages and files that exist', () => {
+    const broken = pages.flatMap((page) =>
+      [...readFileSync(path.join(root, page), 'utf8').matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !ts.sys.fileExists(path.join(root, path.dirname(page), target)))
+        .filter((target) => !ts.sys.directoryExists(path.join(root, path.dirname(page), target)))
+        .map((target) => `${page} links to ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+});
+
+describe('each example', () => {
+  it.each(examples)('%s is one file under 60 lines that says how to start it', (file) => {
+    const lines = readFileSync(path.join(root, file), 'utf8').trimEnd().split('\n');
+    expect(lines.length).toBeLessThan(60);
+    expect(lines[0]).toMatch(/npm |node /);
+  });
+});
