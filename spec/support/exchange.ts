@@ -44,6 +44,8 @@ export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
+  /** The body's bytes as they came, compressed or not. */
+  bytes: Buffer;
   /** The body, when it is JSON. */
   json?: Message;
   /** The events, when it is an event stream. */
@@ -126,8 +128,9 @@ export async function send(url: string, exchange: Exchange = {}): Promise<Reply>
 export async function readReply(res: IncomingMessage, exchange: Exchange = {}): Promise<Reply> {
   const chunks: Buffer[] = [];
   for await (const chunk of res) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString('utf8');
-  const reply: Reply = { status: res.statusCode ?? 0, headers: res.headers, text, comments: [], messages: [] };
+  const bytes = Buffer.concat(chunks);
+  const text = bytes.toString('utf8');
+  const reply: Reply = { status: res.statusCode ?? 0, headers: res.headers, text, bytes, comments: [], messages: [] };
   const type = res.headers['content-type'] ?? '';
   const encoded = res.headers['content-encoding'] !== undefined;
   if (type.startsWith('application/json') && text !== '' && !encoded) {
