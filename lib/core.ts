@@ -1,6 +1,6 @@
 /** What one server is made of, as plain data: what is declared, its options, its hooks. `dispatch` and the methods work on it. */
 import type { Authorizer, ReadAuthorizer } from './authorizer/decisions';
-import type { Context } from './context';
+import type { Ask, Context } from './context';
 import type { CacheHints } from './declarations';
 import type { Registry } from './registry';
 import type { JsonRpcNotification, Implementation } from './protocol/types';
@@ -40,6 +40,8 @@ export interface ServerCore {
   readonly secretsGiven: boolean;
   readonly states: RequestStates;
   readonly spent: SpentNonces;
+  /** How handlers ask the client. */
+  readonly ask: Ask;
   /** Told of every fault that the caller is not. Never throws. */
   readonly onError: (error: unknown, context?: Context) => void;
   /** The transports, each with its connections: every notice goes to all of them. */

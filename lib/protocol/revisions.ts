@@ -15,6 +15,8 @@ export interface Revision {
   readonly contentKinds: ReadonlySet<ContentBlock['type']>;
   /** What a server may ask a client, if the client has declared it. */
   readonly clientFeatures: ReadonlySet<ClientFeature>;
+  /** What a form may hold: titled choices and defaults came later than elicitation itself. */
+  readonly forms: 'none' | 'basic' | 'full';
   /** Fields of a tool, prompt, resource, template and implementation that the revision has. */
   readonly fields: ReadonlySet<string>;
   /** Fields of the server's own description. */
@@ -60,6 +62,7 @@ const r20241105: Revision = {
   methods: new Set(legacyMethods),
   contentKinds: new Set(['text', 'image', 'resource']),
   clientFeatures: new Set(['sampling', 'roots']),
+  forms: 'none',
   fields: new Set(['name', 'description', 'inputSchema', 'arguments', 'required', 'uri', 'uriTemplate', 'mimeType', 'size']),
   implementationFields: new Set(['name', 'version']),
   structuredContent: 'none',
@@ -88,6 +91,7 @@ const r20250618: Revision = {
   version: '2025-06-18',
   contentKinds: new Set([...r20250326.contentKinds, 'resource_link']),
   clientFeatures: new Set([...r20250326.clientFeatures, 'elicitation.form']),
+  forms: 'basic',
   fields: new Set([...r20250326.fields, 'title', 'outputSchema', '_meta']),
   implementationFields: new Set([...r20250326.implementationFields, 'title']),
   structuredContent: 'objects',
@@ -98,6 +102,7 @@ const r20251125: Revision = {
   ...r20250618,
   version: '2025-11-25',
   clientFeatures: new Set([...r20250618.clientFeatures, 'elicitation.url', 'sampling.tools']),
+  forms: 'full',
   fields: new Set([...r20250618.fields, 'icons']),
   implementationFields: new Set([...r20250618.implementationFields, 'description', 'websiteUrl', 'icons']),
   primingEvent: true,

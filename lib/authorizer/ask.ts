@@ -1,0 +1,136 @@
+/** A handler's questions, written once for both eras. */
+import type { Ask, CallContext, ElicitAnswer } from '../context';
+import { missingCapability } from '../context';
+import { McpError, ToolError } from '../protocol/errors';
+import { isObject } from '../protocol/json-rpc';
+import type { ClientFeature } from '../protocol/revisions';
+import { describeIssues } from '../protocol/schema';
+import { parseCreateMessageResult, parseElicitResult, parseListRootsResult } from '../protocol/params';
+import type { ClientCapabilities, ElicitRequestParams, InputRequest } from '../protocol/types';
+import { createForm } from './form';
+import type { Form } from './form';
+import { askClient, UnansweredError } from './parked';
+import { InputRequiredStop, reservedPrefix, roundsOf } from './rounds';
+
+const required: Record<ClientFeature, { capabilities: ClientCapabilities; words: string }> = {
+  'elicitation.form': { capabilities: { elicitation: { form: {} } }, words: 'elicitation (form mode)' },
+  'elicitation.url': { capabilities: { elicitation: { url: {} } }, words: 'elicitation (URL mode)' },
+  sampling: { capabilities: { sampling: {} }, words: 'sampling' },
+  'sampling.tools': { capabilities: { sampling: { tools: {} } }, words: 'sampling with tools' },
+  roots: { capabilities: { roots: {} }, words: 'roots' },
+};
+
+/** Has this client declared that it can be asked this, in a revision that has it? */
+export function canAsk({ requestMeta }: CallContext, feature: ClientFeature): boolean {
+  const { revision, clientCapabilities } = requestMeta;
+  if (!revision.clientFeatures.has(feature)) return false;
+  const { elicitation, sampling, roots } = clientCapabilities;
+  switch (feature) {
+    case 'elicitation.form':
+      // client/elicitation, "Capabilities": an empty object means form mode.
+      return isObject(elicitation) && (isObject(elicitation.form) || Object.keys(elicitation).length === 0);
+    case 'elicitation.url':
+      return isObject(elicitation) && isObject(elicitation.url);
+    case 'sampling':
+      return isObject(sampling);
+    case 'sampling.tools':
+      return isObject(sampling) && isObject(sampling.tools);
+    case 'roots':
+      return isObject(roots);
+  }
+}
+
+/** The questions of handlers. */
+export const ask: Ask = {
+  async elicit(context, key, question) {
+    if ('url' in question) {
+      const params: ElicitRequestParams = { mode: 'url', message: question.message, url: checkUrl(question.url) };
+      if (context.requestMeta.revision.urlElicitationCallbacks) params.elicitationId = key;
+      return put(context, key, 'elicitation.url', { method: 'elicitation/create', params }, parseElicitResult) as Promise<ElicitAnswer<unknown>>;
+    }
+    const form = createForm(question.schema, context.requestMeta.revision, `elicit("${key}")`);
+    const params: ElicitRequestParams = { mode: 'form', message: question.message, requestedSchema: form.requestedSchema };
+    if (context.requestMeta.revision.forms === 'basic') delete params.mode;
+    return put(context, key, 'elicitation.form', { method: 'elicitation/create', params }, (answer) => parseFormAnswer(form, answer));
+  },
+
+  async sample(context, key, params) {
+    const feature = params.tools === undefined && params.toolChoice === undefined ? 'sampling' : 'sampling.tools';
+    return put(context, key, feature, { method: 'sampling/createMessage', params }, parseCreateMessageResult);
+  },
+
+  async listRoots(context, key) {
+    return put(context, key, 'roots', { method: 'roots/list', params: {} }, parseListRootsResult);
+  },
+
+  async once(context, key, fn) {
+    return context.era === 'legacy' ? fn() : roundsOf(context).once(key, fn);
+  },
+};
+
+/** What is wrong with an answer, for the one who must answer again. */
+class BadAnswerError extends Error {
+  override readonly name = 'BadAnswerError';
+}
+
+async function parseFormAnswer(form: Form, answer: unknown): Promise<ElicitAnswer<unknown>> {
+  const { action, content } = parseElicitResult(answer);
+  if (action !== 'accept') return { action };
+  const result = await form.validate(content ?? {});
+  if (result.issues !== undefined) throw new BadAnswerError(describeIssues(result.issues));
+  return { action, content: result.value as never };
+}
+
+function checkUrl(url: string): string {
+  if (!URL.canParse(url)) throw new TypeError(`elicit: url must be an absolute URL, got ${JSON.stringify(url)}`);
+  return url;
+}
+
+/** Put one question, in the way of the call's era. */
+async function put<T>(
+  context: CallContext,
+  key: string,
+  feature: ClientFeature,
+  request: InputRequest,
+  parse: (answer: unknown) => T | Promise<T>,
+): Promise<T> {
+  if (typeof key !== 'string' || key === '' || key.startsWith(reservedPrefix)) {
+    throw new TypeError(`A question needs a key of its own that does not start with "${reservedPrefix}", got ${JSON.stringify(key)}`);
+  }
+  return context.era === 'legacy' ? putLegacy(context, feature, request, parse) : putModern(context, key, feature, request, parse);
+}
+
+async function putLegacy<T>(context: CallContext, feature: ClientFeature, request: InputRequest, parse: (answer: unknown) => T | Promise<T>): Promise<T> {
+  if (!canAsk(context, feature)) throw new ToolError(`This needs a client that supports ${required[feature].words}`);
+  let answer;
+  try {
+    answer = await askClient(context, request);
+  } catch (error) {
+    if (error instanceof UnansweredError) throw new ToolError(error.message, { cause: error });
+    throw error;
+  }
+  try {
+    return await parse(answer);
+  } catch (error) {
+    if (error instanceof BadAnswerError || error instanceof McpError) throw new ToolError(`The answer does not fit the question: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+async function putModern<T>(context: CallContext, key: string, feature: ClientFeature, request: InputRequest, parse: (answer: unknown) => T | Promise<T>): Promise<T> {
+  const rounds = roundsOf(context);
+  if (rounds.asked.has(key)) throw new TypeError(`The question "${key}" is open already; every question of a call needs a key of its own`);
+  const answer = rounds.answer(key);
+  if (answer !== undefined) {
+    try {
+      return await parse(answer);
+    } catch (error) {
+      // An answer that does not fit is asked for again; one that is no answer at all is the client's fault.
+      if (!(error instanceof BadAnswerError)) throw error;
+      rounds.forget(key);
+    }
+  }
+  if (!canAsk(context, feature)) throw missingCapability(required[feature].capabilities, required[feature].words);
+  rounds.asked.set(key, request);
+  throw new InputRequiredStop();
+}

@@ -1,0 +1,34 @@
+/** What a denied caller sees. */
+import type { CallContext } from '../context';
+import { ErrorCode, McpError } from '../protocol/errors';
+import type { CallToolResult } from '../protocol/types';
+import type { Decision } from './decisions';
+
+/** Why a call did not run. */
+export interface Denial {
+  /** `authorization_required`: a human would have to be asked, and this client cannot ask one. */
+  readonly code: 'authorization_denied' | 'authorization_required';
+  readonly reason: string;
+  /** What the human would be, or was, asked. */
+  readonly prompt?: string;
+}
+
+/** Where a program finds the {@link Denial} in a result or an error. */
+export const denialKey = 'io.github.express-mcp/authorization';
+
+/** The denial that a `deny()` makes; the scopes it names become the call's challenge. */
+export function denialOf({ reason, scopes }: Decision & { decision: 'deny' }, context: CallContext): Denial {
+  if (scopes !== undefined) context.challenge = { scopes };
+  return { code: 'authorization_denied', reason };
+}
+
+/** For a tool: a result that the model reads. */
+export function denialResult(denial: Denial): CallToolResult {
+  const text = denial.code === 'authorization_denied' ? `Not authorized: ${denial.reason}` : `Authorization required: ${denial.reason}`;
+  return { content: [{ type: 'text', text }], isError: true, _meta: { [denialKey]: denial } };
+}
+
+/** For a resource, a prompt or a completion: an error. */
+export function denialError(denial: Denial): McpError {
+  return new McpError(ErrorCode.InvalidRequest, `Not authorized: ${denial.reason}`, { [denialKey]: denial });
+}

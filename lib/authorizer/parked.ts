@@ -1,0 +1,73 @@
+/** Legacy questions: a request of ours to the client, while the call that needs the answer is parked. */
+import { nanoid } from 'nanoid';
+import type { CallContext } from '../context';
+import type { InputRequest, JsonRpcResponse } from '../protocol/types';
+
+/** How often a parked call shows that it lives, to a client that gave a progress token. */
+const progressIntervalMs = 5_000;
+
+/** Why a question got no answer. */
+export type Unanswered = 'unreachable' | 'too-many' | 'timeout' | 'ended' | 'cancelled' | 'refused';
+
+const explanations: Record<Unanswered, string> = {
+  unreachable: 'The client has no stream to be asked on',
+  'too-many': 'Too many calls wait for an answer already',
+  timeout: 'Nobody answered in time',
+  ended: 'The session ended before the answer came',
+  cancelled: 'The call was cancelled before the answer came',
+  refused: 'The client answered with an error',
+};
+
+/** A question that got no answer. */
+export class UnansweredError extends Error {
+  override readonly name = 'UnansweredError';
+  constructor(
+    readonly why: Unanswered,
+    options?: ErrorOptions,
+  ) {
+    super(explanations[why], options);
+  }
+}
+
+/**
+ * Ask the client and park the call until the answer comes. Settles exactly once: with the answer's result, or with an
+ * {@link UnansweredError}; then neither timer nor place in the session is left.
+ */
+export async function askClient(context: CallContext, request: InputRequest): Promise<Record<string, unknown>> {
+  const { caller, core } = context;
+  const { session } = caller;
+  if (session === undefined) throw new UnansweredError('unreachable');
+  if (context.cancelled) throw new UnansweredError('cancelled');
+  if (!caller.parked.enter(caller.principal)) throw new UnansweredError('too-many');
+  // Unguessable: whoever knows it has been asked.
+  const id = nanoid();
+  let timer: NodeJS.Timeout | undefined;
+  let signOfLife: NodeJS.Timeout | undefined;
+  let cancelled: (() => void) | undefined;
+  try {
+    const response = await new Promise<JsonRpcResponse>((resolve, reject) => {
+      session.addQuestion(id, (answer) => (answer === undefined ? reject(new UnansweredError('ended')) : resolve(answer)));
+      cancelled = () => reject(new UnansweredError('cancelled'));
+      context.signal.addEventListener('abort', cancelled);
+      timer = setTimeout(() => reject(new UnansweredError('timeout')), core.elicitationTimeoutMs).unref();
+      if (context.progressToken !== undefined) {
+        signOfLife = setInterval(() => context.waiting('Waiting for an answer'), progressIntervalMs).unref();
+      }
+      if (!caller.send({ jsonrpc: '2.0', id, method: request.method, params: request.params as Record<string, unknown> | undefined })) reject(new UnansweredError('unreachable'));
+    });
+    if ('result' in response) return response.result;
+    throw new UnansweredError('refused', { cause: response.error });
+  } catch (error) {
+    if (error instanceof UnansweredError && (error.why === 'timeout' || error.why === 'cancelled')) {
+      // 2025-11-25, lifecycle, "Timeouts": say that nobody waits any more.
+      caller.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason: error.message } });
+    }
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    clearInterval(signOfLife);
+    if (cancelled !== undefined) context.signal.removeEventListener('abort', cancelled);
+    session.removeQuestion(id);
+    caller.parked.leave(caller.principal);
+  }
+}
