@@ -12,6 +12,7 @@ import { formatMessage } from 'publint/utils';
 
 const maxTarballBytes = 300_000;
 const maxDependencies = 6;
+const resolutions = ['node16', 'nodenext', 'bundler'];
 
 const require = createRequire(import.meta.url);
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -90,8 +91,30 @@ async function checkLockFile() {
 
 async function checkPublint(tarball) {
   const bytes = await readFile(tarball);
-  const { messages, pkg } = await publint({ pkgDir: root, pack: { tarball: bytes.buffer }, strict: true });
+  const archive = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  const { messages, pkg } = await publint({ pack: { tarball: archive }, strict: true });
   expect(messages.length === 0, messages.map((message) => formatMessage(message, pkg)).join('\n'));
+}
+
+function checkAttw(tarball) {
+  const cli = packageFile('@arethetypeswrong/cli', 'dist/index.js');
+  return run(process.execPath, [cli, tarball, '--profile', 'node16'], root);
+}
+
+async function checkUse() {
+  await check('an ESM project uses it', () => run(process.execPath, ['use.mjs'], path.join(consumer, 'esm')));
+  await check('a CommonJS project uses it', () => run(process.execPath, ['use.cjs'], path.join(consumer, 'cjs')));
+  await check('a CommonJS Jest project with ts-jest uses it', () =>
+    run(process.execPath, ['../node_modules/jest/bin/jest.js', '--ci'], path.join(consumer, 'jest')),
+  );
+}
+
+async function checkTypes() {
+  for (const resolution of resolutions) {
+    await check(`types in module resolution ${resolution}`, () =>
+      run(process.execPath, ['../node_modules/typescript/bin/tsc', '-p', '.'], path.join(consumer, resolution)),
+    );
+  }
 }
 
 /** One installation for every consumer: the folders below it have the module systems they need. */
@@ -116,7 +139,7 @@ async function install(tarball) {
     path.join(consumer, 'jest/jest.config.js'),
     `module.exports = { testEnvironment: 'node', transform: { '^.+\\\\.ts$': 'ts-jest' } };`,
   );
-  for (const resolution of ['node16', 'nodenext', 'bundler']) {
+  for (const resolution of resolutions) {
     await mkdir(path.join(consumer, resolution));
     const files = ['types.cts', 'types.mts'];
     for (const file of files) await cp(path.join(sources, 'types.ts'), path.join(consumer, resolution, file));
@@ -170,30 +193,16 @@ async function main() {
   );
   await check('the lock file names no registry host', checkLockFile);
   await check('no any in the declarations', checkDeclarations);
-  await check('publint', () => checkPublint(tarball));
-  await check('are the types wrong?', () =>
-    run(
-      process.execPath,
-      [packageFile('@arethetypeswrong/cli', 'dist/index.js'), tarball, '--profile', 'node16'],
-      root,
-    ),
-  );
   let installed = false;
-  await check('npm install of the tarball', async () => {
-    await install(tarball);
-    installed = true;
-  });
-  if (!installed) return;
-  await check('an ESM project uses it', () => run(process.execPath, ['use.mjs'], path.join(consumer, 'esm')));
-  await check('a CommonJS project uses it', () => run(process.execPath, ['use.cjs'], path.join(consumer, 'cjs')));
-  await check('a CommonJS Jest project with ts-jest uses it', () =>
-    run(process.execPath, ['../node_modules/jest/bin/jest.js', '--ci'], path.join(consumer, 'jest')),
-  );
-  for (const resolution of ['node16', 'nodenext', 'bundler']) {
-    await check(`types in module resolution ${resolution}`, () =>
-      run(process.execPath, ['../node_modules/typescript/bin/tsc', '-p', '.'], path.join(consumer, resolution)),
-    );
-  }
+  // Two at a time from here on, by what they wait for.
+  await Promise.all([
+    check('npm install of the tarball', async () => {
+      await install(tarball);
+      installed = true;
+    }),
+    check('publint', () => checkPublint(tarball)).then(() => check('are the types wrong?', () => checkAttw(tarball))),
+  ]);
+  if (installed) await Promise.all([checkUse(), checkTypes()]);
 }
 
 try {
