@@ -1,4 +1,5 @@
 /** One client for specs that hold in both eras. */
+import { mergeHeaders } from './exchange';
 import { legacySession, modern, modernRequest, post } from './wire';
 import type { Headers, LegacyOptions, Reply, Stream, Target } from './wire';
 import { modernRevision } from './schema';
@@ -22,6 +23,8 @@ export interface EraClient {
   notify(method: string, params?: Record<string, unknown>, options?: Options): Promise<Reply>;
   /** A request as this era writes it, to be bent. */
   message(method: string, params?: Record<string, unknown>, id?: unknown): Record<string, unknown>;
+  /** The headers of a POST of this method (and name) in this era. */
+  headers(method: string, name?: string): Headers;
   /** POST anything, with the headers that a request of this method (and name) has in this era. */
   post(body: unknown, options?: Omit<Options, 'id'> & { method?: string; name?: string }): Promise<Reply>;
 }
@@ -38,11 +41,14 @@ export async function connect(era: Era, target: Target, options: LegacyOptions =
       callTool: session.callTool,
       notify: session.notify,
       message: (method, params, id = 'm') => ({ jsonrpc: '2.0', id, method, params }),
+      headers: () => session.headers,
       post: (body, { headers, validate } = {}) => session.post(body, { headers, validate }),
     };
   }
   const { headers: common = {}, capabilities } = options;
   const client = modern(target, common);
+  const headersOf = (method: string, name?: string) =>
+    modernRequest(method, name === undefined ? {} : { name }, { headers: common }).headers;
   return {
     era,
     revision: modernRevision,
@@ -51,9 +57,10 @@ export async function connect(era: Era, target: Target, options: LegacyOptions =
     callTool: (name, args, rest) => client.callTool(name, args, { capabilities, ...rest }),
     notify: (method, params, rest) => client.notify(method, params, { capabilities, ...rest }),
     message: (method, params, id = 'm') => modernRequest(method, params, { id, capabilities }).body,
+    headers: headersOf,
     post(body, { headers, validate, method = 'tools/list', name } = {}) {
-      const mirrored = modernRequest(method, name === undefined ? {} : { name }).headers;
-      return post(target.url, body, { ...mirrored, ...common, ...headers }, { revision: modernRevision, validate });
+      const sent = mergeHeaders(headersOf(method, name), headers);
+      return post(target.url, body, sent, { revision: modernRevision, validate });
     },
   };
 }
