@@ -19,13 +19,14 @@ export function canonicalJson(value: unknown): string {
         if (index > 0) pending.push(',');
       }
     } else {
-      const members = Object.entries(item).filter((member) => member[1] !== undefined);
-      members.sort(([a], [b]) => (a < b ? -1 : 1));
       text += '{';
       pending.push('}');
-      for (let index = members.length - 1; index >= 0; index -= 1) {
-        const [key, child] = members[index] as [string, unknown];
-        pending.push(pendingValue(child), `${index > 0 ? ',' : ''}${JSON.stringify(key)}:`);
+      const members = item as Record<string, unknown>;
+      const keys = Object.keys(members).filter((key) => members[key] !== undefined);
+      keys.sort();
+      for (let index = keys.length - 1; index >= 0; index -= 1) {
+        const key = keys[index] as string;
+        pending.push(pendingValue(members[key]), `${index > 0 ? ',' : ''}${JSON.stringify(key)}:`);
       }
     }
   }
@@ -33,5 +34,11 @@ export function canonicalJson(value: unknown): string {
 }
 
 function pendingValue(value: unknown): string | object {
-  return typeof value === 'object' && value !== null ? value : (JSON.stringify(value) ?? 'null');
+  if (typeof value === 'object' && value !== null && !isFlatArray(value)) return value;
+  return JSON.stringify(value) ?? 'null';
+}
+
+/** Without keys there is nothing to sort, and the engine's own code is ten times as fast. */
+function isFlatArray(value: object): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null);
 }
