@@ -180,7 +180,7 @@ function matchSegment({ literals, names }: Segment, text: string, raw: Map<strin
   for (const [index, name] of names.entries()) {
     const literal = literals[index + 1] as string; // there is one literal more than names
     const next = index === names.length - 1 ? end : text.indexOf(literal, at + 1);
-    if (next <= at || next > end) return false;
+    if (next <= at) return false;
     raw.set(name, text.slice(at, next));
     at = next + literal.length;
   }
