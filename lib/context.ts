@@ -114,6 +114,10 @@ export interface Caller {
   readonly toolTimeoutMs: number | undefined;
   /** Legacy `initialize`: keep what was agreed. */
   openSession(record: Omit<SessionRecord, 'id' | 'principal'>): void | Promise<void>;
+  /** Legacy: the session's record has changed. */
+  saveSession(): void | Promise<void>;
+  /** Stop a call of this client that runs. */
+  cancelCall(id: RequestId, reason: unknown): void;
   /** Send something before the reply. @returns False if this client cannot be reached before it. */
   send(message: JsonRpcNotification | JsonRpcRequest): boolean;
   /** Make the reply a stream now, if the client takes one. */
@@ -152,7 +156,8 @@ export class CallContext implements Context {
   #lastProgress = -Infinity;
   #ended = false;
   #abort: AbortController | undefined;
-  #cancelled: { reason: unknown } | undefined;
+  #cancelled: { reason: Error } | undefined;
+  #expired: Error | undefined;
 
   constructor(
     readonly core: ServerCore,
@@ -200,7 +205,8 @@ export class CallContext implements Context {
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
-      if (this.#cancelled !== undefined) this.#abort.abort(this.#cancelled.reason);
+      const reason = this.#cancelled?.reason ?? this.#expired;
+      if (reason !== undefined) this.#abort.abort(reason);
     }
     return this.#abort.signal;
   }
@@ -214,6 +220,12 @@ export class CallContext implements Context {
     if (this.#ended || this.#cancelled !== undefined) return;
     this.#cancelled = { reason: reason instanceof Error ? reason : new Error(String(reason)) };
     this.#abort?.abort(this.#cancelled.reason);
+  }
+
+  /** The time limit has passed: the signal aborts, and the caller still gets its answer. */
+  expire(reason: Error): void {
+    this.#abort?.abort(reason);
+    this.#expired = reason;
   }
 
   /** The call has its answer; nothing more is sent for it. */

@@ -16,7 +16,7 @@ import { mirroredParams } from './protocol/mirrored-params';
 import type { MirroredParam } from './protocol/mirrored-params';
 import { compileArgumentsSchema, compileSchema } from './protocol/schema';
 import type { CompiledSchema, Schema } from './protocol/schema';
-import type { Prompt, PromptArgument, Resource, ResourceTemplate, Tool } from './protocol/types';
+import type { Prompt, PromptArgument, Resource, ResourceTemplate } from './protocol/types';
 import { parseUriTemplate } from './protocol/uri-template';
 import type { UriTemplate } from './protocol/uri-template';
 
@@ -183,10 +183,4 @@ function promptArguments({ json }: CompiledSchema): PromptArgument[] {
 /** Without the fields that are undefined. */
 function present<T extends object>(fields: T): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
-}
-
-/** The list's entry as `tools/list` shows it: what is ours to know is left out. */
-export function shownTool({ definition }: ToolEntry): Tool {
-  const { sensitive: _, ...tool } = definition;
-  return tool;
 }

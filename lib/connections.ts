@@ -1,0 +1,194 @@
+/** Clients over transports that are not HTTP: stdio, memory, an author's own. One connection object is one client. */
+import { CallContext } from './context';
+import type { Caller, ParkedCalls, RequestMeta, Subscription, Transport } from './context';
+import type { Notice, ServerCore } from './core';
+import { dispatch } from './dispatcher';
+import type { AuthInfo } from './protocol/auth-info';
+import { ErrorCode, errorResponse, McpError } from './protocol/errors';
+import { MessageError, parseMessage } from './protocol/json-rpc';
+import type { ParsedMessage } from './protocol/json-rpc';
+import type { JsonRpcMessage, JsonRpcResponse, RequestId } from './protocol/types';
+import { legacyMeta, readModernMeta } from './request-meta';
+import { Session } from './sessions/session';
+import type { Cancellable } from './sessions/session';
+
+/** One client of a transport that is not HTTP. The same object for all its messages; what is kept for it goes when it goes. */
+export interface Connection {
+  /** What the authorizer is told. @default 'memory' */
+  readonly transport?: 'stdio' | 'memory';
+  /** Who the client is, as the transport knows it. */
+  readonly principal?: string;
+  readonly auth?: AuthInfo;
+}
+
+/** A batch may have this many messages. */
+const maxBatch = 100;
+/** Questions that one connection may have open. */
+const maxParked = 16;
+
+/** Nothing is kept of a session's messages here: the listener has them at once. */
+const noLimits = { waitingLimit: 0, waitingBytes: 0, historyLimit: 0, historyBytes: 0 };
+
+/** All connections of one server. They are held weakly: an abandoned one is collected. */
+export class Connections {
+  readonly #core: ServerCore;
+  readonly #states = new WeakMap<Connection, ConnectionState>();
+
+  constructor(core: ServerCore) {
+    this.#core = core;
+  }
+
+  handle(message: unknown, connection?: Connection): Promise<JsonRpcResponse | JsonRpcResponse[] | undefined> {
+    return (connection === undefined ? new ConnectionState(this.#core, {}) : this.#stateOf(connection)).handle(message);
+  }
+
+  subscribe(listener: (message: JsonRpcMessage) => void, connection: Connection): () => void {
+    return this.#stateOf(connection).subscribe(listener);
+  }
+
+  send(connection: Connection, message: JsonRpcMessage): void {
+    this.#stateOf(connection).send(message);
+  }
+
+  #stateOf(connection: Connection): ConnectionState {
+    let state = this.#states.get(connection);
+    if (state === undefined) this.#states.set(connection, (state = new ConnectionState(this.#core, connection)));
+    return state;
+  }
+}
+
+/** What is known of one connection. */
+class ConnectionState implements ParkedCalls {
+  readonly #core: ServerCore;
+  readonly #transport: Transport;
+  readonly #principal: string | undefined;
+  readonly #auth: AuthInfo | undefined;
+  readonly #listeners = new Set<(message: JsonRpcMessage) => void>();
+  readonly #calls = new Map<RequestId, Cancellable>();
+  readonly #subscriptions = new Map<Subscription, () => void>();
+  #session: Session | undefined;
+  #parked = 0;
+
+  constructor(core: ServerCore, { transport = 'memory', principal, auth }: Connection) {
+    this.#core = core;
+    this.#transport = transport;
+    this.#principal = principal ?? auth?.principal;
+    this.#auth = auth;
+  }
+
+  subscribe(listener: (message: JsonRpcMessage) => void): () => void {
+    if (this.#listeners.size === 0) this.#core.listeners.add(this.#hear);
+    this.#listeners.add(listener);
+    return () => {
+      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#close();
+    };
+  }
+
+  #close(): void {
+    this.#core.listeners.delete(this.#hear);
+    for (const call of this.#calls.values()) call.cancel('The connection closed');
+    this.#session?.end('client');
+  }
+
+  /** @returns False if nobody listens. */
+  send(message: JsonRpcMessage): boolean {
+    for (const listener of this.#listeners) {
+      try {
+        listener(message);
+      } catch (error) {
+        this.#core.onError(error);
+      }
+    }
+    return this.#listeners.size > 0;
+  }
+
+  readonly #hear = ({ message, uri, ...notice }: Notice): void => {
+    for (const subscription of this.#subscriptions.keys()) {
+      const selected = subscription.select({ message, uri, ...notice });
+      if (selected !== undefined) this.send(selected);
+    }
+    const record = this.#session?.record;
+    if (record?.initialized && (uri === undefined || record.subscriptions.includes(uri))) this.send(message);
+  };
+
+  async handle(message: unknown): Promise<JsonRpcResponse | JsonRpcResponse[] | undefined> {
+    if (!Array.isArray(message)) return this.#handleOne(message);
+    if (!this.#session?.revision.batches || message.length === 0 || message.length > maxBatch) {
+      return errorResponse(undefined, ErrorCode.InvalidRequest, 'Batches of 1 to 100 messages are part of 2025-03-26 only');
+    }
+    const responses = await Promise.all(message.map((element) => this.#handleOne(element)));
+    const answered = responses.filter((response) => response !== undefined);
+    return answered.length > 0 ? answered : undefined;
+  }
+
+  async #handleOne(value: unknown): Promise<JsonRpcResponse | undefined> {
+    let parsed: ParsedMessage;
+    let meta: RequestMeta;
+    try {
+      parsed = parseMessage(value);
+      meta = this.#metaOf(parsed);
+    } catch (error) {
+      if (!(error instanceof McpError)) throw error;
+      const id = error instanceof MessageError ? error.id : (value as { id?: RequestId }).id;
+      return errorResponse(id, error.code, error.message, error.data);
+    }
+    const context = new CallContext(this.#core, this.#caller(meta), meta, 'method' in parsed.message ? parsed.message.method : '', 'id' in parsed.message ? parsed.message.id : undefined);
+    if (parsed.kind === 'request') this.#calls.set(parsed.message.id, context);
+    try {
+      const { response } = await dispatch(this.#core, parsed, context);
+      // Cancellation: no response for a cancelled request.
+      return context.cancelled ? undefined : response;
+    } finally {
+      if (parsed.kind === 'request' && this.#calls.get(parsed.message.id) === context) this.#calls.delete(parsed.message.id);
+    }
+  }
+
+  #metaOf(parsed: ParsedMessage): RequestMeta {
+    const modern = parsed.kind === 'response' ? undefined : readModernMeta(parsed.message.params?._meta);
+    if (modern !== undefined) return modern;
+    return legacyMeta(this.#session, parsed);
+  }
+
+  #caller({ revision }: RequestMeta): Caller {
+    const listen = (subscription: Subscription) => this.#listen(subscription);
+    return {
+      transport: this.#transport,
+      principal: this.#principal,
+      auth: this.#auth,
+      request: undefined,
+      session: revision.era === 'legacy' ? this.#session : undefined,
+      hearsServer: this.#listeners.size > 0,
+      parked: this,
+      toolTimeoutMs: this.#core.toolTimeoutMs,
+      openSession: (record) => {
+        this.#session = new Session({ ...record, id: this.#transport, principal: this.#principal }, noLimits, Date.now());
+      },
+      saveSession() {},
+      cancelCall: (id, reason) => this.#calls.get(id)?.cancel(reason),
+      send: (message) => this.send(message),
+      startStream() {},
+      ...(this.#listeners.size > 0 ? { listen } : undefined),
+    };
+  }
+
+  /** Until the connection closes or the client cancels. */
+  async #listen(subscription: Subscription): Promise<void> {
+    const call = this.#calls.get(subscription.id) as CallContext | undefined;
+    this.send(subscription.acknowledgement);
+    await new Promise<void>((resolve) => {
+      this.#subscriptions.set(subscription, resolve);
+      call?.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    this.#subscriptions.delete(subscription);
+  }
+
+  enter(): boolean {
+    if (this.#parked >= maxParked) return false;
+    this.#parked += 1;
+    return true;
+  }
+
+  leave(): void {
+    this.#parked -= 1;
+  }
+}

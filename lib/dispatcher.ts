@@ -1,0 +1,101 @@
+/** One message in, one response or none out: the whole protocol, whatever the transport. */
+import type { CallContext } from './context';
+import type { ServerCore } from './core';
+import { completionMethods } from './methods/completion';
+import { lifecycleMethods } from './methods/lifecycle';
+import { loggingMethods } from './methods/logging';
+import type { Hook, Method } from './methods/method';
+import { promptMethods } from './methods/prompts';
+import { resourceMethods } from './methods/resources';
+import { subscriptionMethods } from './methods/subscriptions';
+import { toolMethods } from './methods/tools';
+import { ErrorCode, errorResponse, McpError, ToolError } from './protocol/errors';
+import type { ParsedMessage } from './protocol/json-rpc';
+import { parseCancelledParams, serverInfoKey } from './protocol/params';
+import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './protocol/types';
+
+const methods: ReadonlyMap<string, Method> = new Map(
+  Object.entries({
+    ...lifecycleMethods,
+    ...toolMethods,
+    ...resourceMethods,
+    ...promptMethods,
+    ...completionMethods,
+    ...loggingMethods,
+    ...subscriptionMethods,
+  }),
+);
+
+/** What came of a message. */
+export interface Outcome {
+  /** None for a notification or a response. */
+  readonly response?: JsonRpcResponse;
+  /** A token with these scopes would have been let through; over HTTP the answer is 403 where it still can be. */
+  readonly challenge?: { readonly scopes: readonly string[] } | undefined;
+}
+
+const nothing: Outcome = Object.freeze({});
+
+/** Whose decision does this method wait for, while nobody has taken it? */
+export function hookOf(name: string): Hook {
+  return methods.get(name)?.hook ?? 'any';
+}
+
+/** Carry out one message. Never rejects: what fails becomes the response. */
+export async function dispatch(core: ServerCore, { kind, message }: ParsedMessage, context: CallContext): Promise<Outcome> {
+  if (kind !== 'request') {
+    if (kind === 'response') context.caller.session?.answer(message);
+    else await receive(core, message, context);
+    return nothing;
+  }
+  try {
+    const method = findMethod(core, message, context);
+    const params = method.parse(message.params) as never;
+    const result = (await method.run(core, params, context)) as Record<string, unknown>;
+    const response = { jsonrpc: '2.0' as const, id: message.id, result: context.era === 'modern' ? asModern(core, result) : result };
+    return context.challenge === undefined ? { response } : { response, challenge: context.challenge };
+  } catch (error) {
+    return { response: toErrorResponse(core, message.id, error, context), challenge: context.challenge };
+  } finally {
+    context.end();
+  }
+}
+
+function findMethod({ registry }: ServerCore, { method: name }: JsonRpcRequest, context: CallContext): Method {
+  const found = context.requestMeta.revision.methods.has(name) ? methods.get(name) : undefined;
+  // Advertised means it works; what is not advertised does not exist.
+  if (found === undefined || (found.feature !== 'core' && !registry.declared.has(found.feature))) {
+    throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${name.slice(0, 128)}`);
+  }
+  return found;
+}
+
+/** basic, "Result Responses" and "Per-response protocol fields": every result has its type and names the server. */
+function asModern(core: ServerCore, result: Record<string, unknown>): Record<string, unknown> {
+  return { resultType: 'complete', ...result, _meta: { [serverInfoKey]: core.info, ...(result._meta as object | undefined) } };
+}
+
+function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, context: CallContext): JsonRpcResponse {
+  if (error instanceof McpError) return errorResponse(id, error.code, error.message, error.data);
+  // A tool's own have become results by now; these are of prompts, resources and completion.
+  if (error instanceof ToolError) return errorResponse(id, ErrorCode.InternalError, error.message);
+  if (context.cancelled) return errorResponse(id, ErrorCode.InternalError, 'The call was cancelled');
+  core.onError(error, context);
+  const exposed = core.exposeErrors && error instanceof Error ? String(error.message) : 'Internal error';
+  return errorResponse(id, ErrorCode.InternalError, exposed);
+}
+
+/** A notification of the client. Unknown ones are ignored, malformed ones too (cancellation, "Error Handling"). */
+async function receive(core: ServerCore, { method, params }: JsonRpcNotification, { caller }: CallContext): Promise<void> {
+  try {
+    if (method === 'notifications/cancelled') {
+      const { requestId, reason } = parseCancelledParams(params);
+      caller.cancelCall(requestId, reason ?? 'The client cancelled the call');
+    } else if (method === 'notifications/initialized' && caller.session !== undefined) {
+      caller.session.record.initialized = true;
+      await caller.saveSession();
+    }
+  } catch (error) {
+    if (!(error instanceof McpError)) core.onError(error);
+  }
+}

@@ -1,0 +1,207 @@
+/** The JSON value of a POST, read from the wire or taken over from the host's body parser. */
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { isUint8Array } from 'node:util/types';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { ErrorCode } from '../protocol/errors';
+import { HttpError } from './http-error';
+
+/** A request that a body parser may have been at. */
+export type MessageRequest = IncomingMessage & {
+  body?: unknown;
+  /** Set by body-parser 1.x when it has read the body; its `body = {}` alone means nothing. */
+  _body?: boolean;
+};
+
+type Decoder = typeof gunzip;
+
+const DECODERS: ReadonlyMap<string, Decoder> = new Map([
+  ['gzip', gunzip],
+  ['x-gzip', gunzip],
+  ['deflate', inflate],
+  ['br', brotliDecompress as Decoder], // the options differ, but not the one used here
+]);
+
+const BODY_IS_GONE =
+  'A middleware has read the request body and left no `req.body`. Mount mcpRouter before it, or express.json() before both.';
+
+const EMPTY = Buffer.alloc(0);
+
+/** Throws where bytes are not UTF-8, and drops a byte order mark. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** How long a refused client that is still sending may take to read the answer. */
+const LINGER_MS = 2_000;
+
+/**
+ * Read the message that `req` carries and parse its JSON. A body that the host has parsed (`express.json`, `.text`, `.raw`)
+ * is taken over, and not limited again. Otherwise at most `maxBodyBytes` are read, and at most as many inflated.
+ *
+ * @throws {HttpError} 400 if it is not JSON in UTF-8, or the client hangs up; 413 beyond the limit; 415 for an unknown
+ * `Content-Encoding`; 500 if something has read the body and left none. Thrown, or a rejection.
+ */
+export function readMessageBody(req: MessageRequest, maxBodyBytes: number): unknown {
+  const isUnread = !req.readableDidRead && !req.readableEnded && req._body !== true;
+  if (req.body !== undefined && !(isUnread && isBlank(req.body))) return parseHostBody(req.body, req);
+  if (req.destroyed && !req.readableEnded) throw hungUp();
+  if (!isUnread) throw new HttpError(500, ErrorCode.InternalError, BODY_IS_GONE);
+
+  const decoder = decoderOf(req.headers['content-encoding']);
+  if (Number(req.headers['content-length']) > maxBodyBytes) throw refuseTheRest(req, maxBodyBytes);
+
+  return new Promise((resolve, reject) => {
+    function parse(bytes: Uint8Array): void {
+      try {
+        resolve(parseBytes(bytes));
+      } catch (error) {
+        reject(error);
+      }
+    }
+    collect(req, maxBodyBytes, reject, function decode(bytes) {
+      if (decoder === undefined) return parse(bytes);
+      decoder(bytes, { maxOutputLength: maxBodyBytes }, (error, inflated) => {
+        if (error === null) parse(inflated);
+        else reject(toHttpError(error, maxBodyBytes));
+      });
+    });
+  });
+}
+
+/** Read to the end, and call one of the two, once. Whole in `done`; refused or cut off in `fail`. */
+function collect(
+  req: IncomingMessage,
+  maxBodyBytes: number,
+  fail: (error: HttpError) => void,
+  done: (bytes: Uint8Array) => void,
+): void {
+  let bytes: Buffer | undefined;
+  let length = 0;
+  let ended = false;
+
+  function onData(chunk: Buffer | string): void {
+    // Text, when a middleware has called `setEncoding`.
+    const part = typeof chunk === 'string' ? Buffer.from(chunk, req.readableEncoding ?? 'utf8') : chunk;
+    const end = length + part.length;
+    if (end > maxBodyBytes) {
+      stop();
+      fail(refuseTheRest(req, maxBodyBytes));
+      return;
+    }
+    if (bytes === undefined) {
+      bytes = part;
+    } else {
+      // One growing buffer, not a list of chunks: a list of one-byte chunks would take a hundred times their size.
+      if (end > bytes.length) bytes = grow(bytes, length, end);
+      bytes.set(part, length);
+    }
+    length = end;
+  }
+  function onEnd(): void {
+    const whole = bytes?.length === length ? bytes : (bytes?.subarray(0, length) ?? EMPTY);
+    // The listeners stay, since removing them costs more than all else here: they keep nothing, and only 'close' comes.
+    ended = true;
+    bytes = undefined;
+    done(whole);
+  }
+  function onClose(): void {
+    if (ended) return;
+    stop();
+    fail(hungUp());
+  }
+  function stop(): void {
+    req.off('data', onData);
+    req.off('end', onEnd);
+    req.off('close', onClose);
+  }
+
+  // No 'error': a request reports one only to those who listen, and closes in any case.
+  req.on('data', onData);
+  req.on('end', onEnd);
+  req.on('close', onClose);
+  if (req.isPaused()) req.resume();
+}
+
+function grow(bytes: Buffer, used: number, needed: number): Buffer {
+  const grown = Buffer.allocUnsafe(Math.max(needed, 2 * bytes.length));
+  bytes.copy(grown, 0, 0, used);
+  return grown;
+}
+
+/**
+ * Make the 413, and keep the connection open behind it: closed with input unread, it would be reset, and the client could
+ * lose the answer (RFC 9112, 9.6). What still comes is thrown away, up to the limit again, then held back.
+ */
+function refuseTheRest(req: IncomingMessage, maxBodyBytes: number): HttpError {
+  const { socket } = req;
+  // Called by Node after an answer with `Connection: close`.
+  socket.destroySoon = () => socket.end();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
+
+  let rest = maxBodyBytes;
+  req.on('data', function discard(chunk: Buffer | string) {
+    rest -= chunk.length;
+    if (rest < 0) req.pause();
+  });
+  req.resume();
+  return tooLarge(maxBodyBytes, { Connection: 'close' });
+}
+
+function decoderOf(contentEncoding: string | undefined): Decoder | undefined {
+  if (contentEncoding === undefined) return undefined;
+  const coding = contentEncoding.toLowerCase();
+  const decoder = DECODERS.get(coding);
+  if (decoder !== undefined || coding === 'identity') return decoder;
+  throw new HttpError(415, ErrorCode.InvalidRequest, 'Content-Encoding must be gzip, deflate or br', {
+    headers: { 'Accept-Encoding': 'gzip, deflate, br' },
+  });
+}
+
+function parseHostBody(body: unknown, req: IncomingMessage): unknown {
+  if (isUint8Array(body)) return parseBytes(body);
+  if (typeof body !== 'string') return body;
+  try {
+    return parseText(body);
+  } catch (error) {
+    // `express.json({ strict: false })` leaves text as well: the value of a JSON string, known by its length in JSON.
+    if (Buffer.byteLength(JSON.stringify(body)) === Number(req.headers['content-length'])) return body;
+    throw error;
+  }
+}
+
+function parseBytes(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = UTF_8.decode(bytes);
+  } catch (cause) {
+    throw new HttpError(400, ErrorCode.ParseError, 'Parse error: the body is not UTF-8', { cause });
+  }
+  return parseText(text);
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  } catch (cause) {
+    // The engine's message quotes the input: it stays in `cause`.
+    throw new HttpError(400, ErrorCode.ParseError, 'Parse error: the body is not JSON', { cause });
+  }
+}
+
+/** Whether a body could be the placeholder of a parser or framework that has read nothing. */
+function isBlank(body: unknown): boolean {
+  return body === null || body === '' || (typeof body === 'object' && Object.keys(body).length === 0);
+}
+
+function toHttpError(cause: NodeJS.ErrnoException, maxBodyBytes: number): HttpError {
+  if (cause.code === 'ERR_BUFFER_TOO_LARGE') return tooLarge(maxBodyBytes);
+  return new HttpError(400, ErrorCode.ParseError, 'Parse error: the body is not what Content-Encoding says', { cause });
+}
+
+function tooLarge(maxBodyBytes: number, headers?: OutgoingHttpHeaders): HttpError {
+  const message = `The body is larger than ${maxBodyBytes} bytes`;
+  return new HttpError(413, ErrorCode.InvalidRequest, message, { ...(headers && { headers }) });
+}
+
+function hungUp(): HttpError {
+  return new HttpError(400, ErrorCode.InvalidRequest, 'The client hung up before the end of the body');
+}

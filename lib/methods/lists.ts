@@ -1,0 +1,74 @@
+/** What all lists share: pages, the caller's view, what an older revision shows, caching hints. */
+import type { CallContext } from '../context';
+import type { Cacheable, ServerCore } from '../core';
+import { allowAll } from '../authorizer/decisions';
+import { ErrorCode, McpError } from '../protocol/errors';
+import { isObject } from '../protocol/json-rpc';
+import type { Revision } from '../protocol/revisions';
+
+/** The entries that `isShown` lets this caller see, each asked about once. */
+export async function visible<T>(entries: Iterable<T>, isShown: (entry: T) => boolean | Promise<boolean>): Promise<T[]> {
+  const all = [...entries];
+  const answers = await Promise.all(all.map((entry) => isShown(entry)));
+  return all.filter((_, index) => answers[index]);
+}
+
+const cursorFormat = /^p([1-9]\d{0,8})$/;
+
+/**
+ * One page of `entries`.
+ *
+ * @throws {McpError} -32602 for a cursor that is none of ours.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination
+ */
+export function pageOf<T>(entries: readonly T[], cursor: string | null | undefined, pageSize: number): { page: readonly T[]; nextCursor?: string } {
+  const start = cursor === undefined || cursor === null ? 0 : readCursor(cursor);
+  if (start > 0 && start >= entries.length) throw new McpError(ErrorCode.InvalidParams, 'Invalid params: cursor is past the end of the list');
+  const end = start + pageSize;
+  const page = start === 0 && end >= entries.length ? entries : entries.slice(start, end);
+  return end < entries.length ? { page, nextCursor: Buffer.from(`p${end}`).toString('base64url') } : { page };
+}
+
+function readCursor(cursor: string): number {
+  const match = cursorFormat.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
+  if (match === null) throw new McpError(ErrorCode.InvalidParams, 'Invalid params: cursor is not one that this server gave');
+  return Number(match[1]);
+}
+
+/** What was projected before, for each revision; kept as long as the definition. */
+const projections = new WeakMap<object, Map<string, object>>();
+
+/** A definition as a client of `revision` knows it: without the fields that came later. */
+export function project<T extends object>(definition: T, revision: Revision): object {
+  let known = projections.get(definition);
+  if (known === undefined) projections.set(definition, (known = new Map()));
+  let projection = known.get(revision.version);
+  if (projection === undefined) {
+    projection = Object.fromEntries(Object.entries(definition).filter(([field, value]) => revision.fields.has(field) && fits(field, value, revision)));
+    known.set(revision.version, projection);
+  }
+  return projection;
+}
+
+function fits(field: string, value: unknown, { structuredContent }: Revision): boolean {
+  // Before 2026-07-28 a structured result is an object.
+  return field !== 'outputSchema' || structuredContent === 'any' || (isObject(value) && value.type === 'object');
+}
+
+/**
+ * The caching hints of a result; none for a legacy revision.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
+ */
+export function cacheHints(core: ServerCore, what: Cacheable, context: CallContext, own = core.cache[what]): object | undefined {
+  if (context.era === 'legacy') return undefined;
+  const scope = differsByCaller(core, what) ? 'private' : (own?.cacheScope ?? (what === 'read' ? 'private' : 'public'));
+  return { ttlMs: own?.ttlMs ?? 0, cacheScope: scope };
+}
+
+/** Could two callers get different answers? */
+function differsByCaller({ authorizer, readAuthorizer, registry }: ServerCore, what: Cacheable): boolean {
+  if (what === 'discover') return false;
+  const hook = what === 'tools' ? authorizer : readAuthorizer;
+  return (hook !== undefined && hook !== allowAll) || (what === 'tools' && registry.provider !== undefined);
+}

@@ -1,0 +1,28 @@
+/** What every method of the protocol is, for the dispatcher. */
+import type { CallContext } from '../context';
+import type { ServerCore } from '../core';
+
+/** What has to be declared on the server for a method to exist; `core` always does. */
+export type Feature = 'core' | 'tools' | 'resources' | 'prompts' | 'completions';
+
+/** Whose decision a method waits for, while nobody has taken it. */
+export type Hook = 'tools' | 'reads' | 'any';
+
+/** One method: its params are parsed, then it runs. */
+export interface Method {
+  readonly feature: Feature;
+  readonly hook: Hook;
+  readonly run: (core: ServerCore, params: never, context: CallContext) => unknown;
+  /** @throws {McpError} -32602 */
+  readonly parse: (params: Record<string, unknown> | undefined) => unknown;
+}
+
+/** Tie a method's parser to its code, so that the types agree. */
+export function method<Params>(
+  feature: Feature,
+  hook: Hook,
+  parse: (params: Record<string, unknown> | undefined) => Params,
+  run: (core: ServerCore, params: Params, context: CallContext) => unknown,
+): Method {
+  return { feature, hook, parse, run };
+}

@@ -1,0 +1,98 @@
+/**
+ * `prompts/*`.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts
+ */
+import { approve } from '../authorizer/approve';
+import { authorizeRead, isReadShown } from '../authorizer/authorize';
+import { denialError, denialOf } from '../authorizer/denial';
+import { checkRounds } from '../authorizer/rounds';
+import type { CallContext } from '../context';
+import type { ServerCore } from '../core';
+import type { PromptReturn } from '../declarations';
+import { ErrorCode, McpError } from '../protocol/errors';
+import { isObject } from '../protocol/json-rpc';
+import { parseGetPromptParams, parseListParams } from '../protocol/params';
+import type { Revision } from '../protocol/revisions';
+import { describeIssues } from '../protocol/schema';
+import type { GetPromptResult, PromptMessage } from '../protocol/types';
+import type { PromptEntry } from '../registry';
+import { contentFor, isContent } from './content';
+import { cacheHints, pageOf, project, visible } from './lists';
+import { method } from './method';
+
+/** The same words for a prompt that does not exist and for one that is hidden. */
+export function unknownPrompt(name: string): McpError {
+  return new McpError(ErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 128)}`);
+}
+
+export function isPromptShown(core: ServerCore, { name, definition }: PromptEntry, context: CallContext): boolean | Promise<boolean> {
+  return isReadShown(core, { operation: 'list', kind: 'prompt', name, definition }, context);
+}
+
+type GetPromptParams = ReturnType<typeof parseGetPromptParams>;
+
+async function getPrompt(core: ServerCore, params: GetPromptParams, context: CallContext): Promise<object> {
+  const prompt = core.registry.prompts.get(params.name);
+  if (prompt === undefined) throw unknownPrompt(params.name);
+  const raw = params.arguments ?? {};
+  context.target = { name: params.name, args: raw, inputResponses: params.inputResponses, requestState: params.requestState };
+  const { name, definition } = prompt;
+  let args: unknown;
+  try {
+    checkRounds(context);
+    const parsed = await prompt.input.validate(raw);
+    if (parsed.issues !== undefined) throw new McpError(ErrorCode.InvalidParams, `Invalid arguments for prompt ${name}:\n${describeIssues(parsed.issues)}`);
+    args = parsed.value;
+    const decision = await authorizeRead(core, { operation: 'call', kind: 'prompt', method: 'prompts/get', name, definition, arguments: args as Record<string, unknown> }, context);
+    if (decision.decision === 'deny') throw denialError(denialOf(decision, context));
+    if (decision.decision === 'elicit') {
+      const outcome = await approve(decision.prompt, context);
+      if (outcome === 'asked') return context.rounds!.inputRequired(context);
+      if (outcome !== 'approved') throw denialError(outcome);
+    }
+  } catch (error) {
+    if (error instanceof McpError && !(await isPromptShown(core, prompt, context))) throw unknownPrompt(name);
+    throw error;
+  }
+  let result;
+  let failure: unknown;
+  try {
+    result = toPromptResult(prompt, await prompt.handler(args as never, context), context.requestMeta.revision);
+  } catch (error) {
+    failure = error;
+  }
+  if (context.rounds !== undefined && context.rounds.asked.size > 0) return context.rounds.inputRequired(context);
+  if (result === undefined) throw failure;
+  return result;
+}
+
+function toPromptResult({ name, definition: { description } }: PromptEntry, value: PromptReturn, revision: Revision): GetPromptResult {
+  const about = description === undefined ? undefined : { description };
+  if (typeof value === 'string') return { ...about, messages: [{ role: 'user', content: { type: 'text', text: value } }] };
+  const messages: unknown = Array.isArray(value) ? value : isObject(value) ? value.messages : undefined;
+  if (!Array.isArray(messages) || !messages.every(isPromptMessage)) {
+    throw new TypeError(`prompt "${name}" returned none of text, messages and a GetPromptResult`);
+  }
+  const known = messages.map((message) => ({ ...message, content: contentFor([message.content], revision)[0]! }));
+  return { ...about, ...(Array.isArray(value) ? undefined : (value as GetPromptResult)), messages: known };
+}
+
+function isPromptMessage(value: unknown): value is PromptMessage {
+  return isObject(value) && (value.role === 'user' || value.role === 'assistant') && isContent([value.content]);
+}
+
+async function listPrompts(core: ServerCore, { cursor }: ReturnType<typeof parseListParams>, context: CallContext): Promise<object> {
+  const shown = await visible(core.registry.prompts.values(), (prompt) => isPromptShown(core, prompt, context));
+  const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
+  return {
+    prompts: page.map(({ definition }) => project(definition, context.requestMeta.revision)),
+    ...(nextCursor === undefined ? undefined : { nextCursor }),
+    ...cacheHints(core, 'prompts', context),
+  };
+}
+
+export const promptMethods = {
+  'prompts/list': method('prompts', 'reads', parseListParams, listPrompts),
+  'prompts/get': method('prompts', 'reads', parseGetPromptParams, getPrompt),
+};

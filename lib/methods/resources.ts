@@ -1,0 +1,181 @@
+/**
+ * `resources/*`.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources
+ */
+import { approve } from '../authorizer/approve';
+import { authorizeRead, isReadShown } from '../authorizer/authorize';
+import type { ReadQuestion } from '../authorizer/decisions';
+import { denialError, denialOf } from '../authorizer/denial';
+import { checkRounds } from '../authorizer/rounds';
+import type { CallContext } from '../context';
+import type { ServerCore } from '../core';
+import type { ResourceReturn } from '../declarations';
+import { ErrorCode, McpError } from '../protocol/errors';
+import { isObject } from '../protocol/json-rpc';
+import { parseListParams, parseReadParams, parseUriParams } from '../protocol/params';
+import type { InputRequiredResult, ReadResourceResult, Resource, ResourceContents } from '../protocol/types';
+import type { ResourceEntry, TemplateEntry } from '../registry';
+import { cacheHints, pageOf, project, visible } from './lists';
+import { method } from './method';
+
+/** A session may subscribe to this many resources. */
+const maxSubscriptions = 1_000;
+
+/** What a uri names. */
+type Found =
+  | { readonly entry: ResourceEntry; readonly variables: Record<string, string> }
+  | { readonly entry: TemplateEntry; readonly variables: Record<string, string> | 'malformed' };
+
+function find(core: ServerCore, uri: string): Found | undefined {
+  const entry = core.registry.resources.get(uri);
+  if (entry !== undefined) return { entry, variables: {} };
+  for (const template of core.registry.templates.values()) {
+    const variables = template.template.match(uri);
+    if (variables !== undefined) return { entry: template, variables };
+  }
+  return undefined;
+}
+
+function listQuestion({ name, definition }: ResourceEntry | TemplateEntry, uri: string): ReadQuestion & { operation: 'list' } {
+  return 'uri' in definition
+    ? { operation: 'list', kind: 'resource', name, definition, uri }
+    : { operation: 'list', kind: 'resourceTemplate', name, definition };
+}
+
+function notFound(uri: string, context: CallContext): McpError {
+  return new McpError(context.requestMeta.revision.resourceNotFound, `Resource not found: ${uri.slice(0, 256)}`, { uri });
+}
+
+/** What this caller may use `uri` for. @throws {McpError} as if it did not exist, where the caller may not know of it. */
+async function permitted(
+  core: ServerCore,
+  uri: string,
+  operation: 'resources/read' | 'resources/subscribe',
+  context: CallContext,
+): Promise<{ entry: ResourceEntry | TemplateEntry; variables: Record<string, string>; ask?: InputRequiredResult }> {
+  const found = find(core, uri);
+  if (found === undefined) throw notFound(uri, context);
+  const { entry, variables } = found;
+  const refuse = async (error: McpError): Promise<never> => {
+    throw (await isReadShown(core, listQuestion(entry, uri), context)) ? error : notFound(uri, context);
+  };
+  if (variables === 'malformed') return refuse(new McpError(ErrorCode.InvalidParams, 'Invalid params: uri has malformed percent-encoding', { uri }));
+  try {
+    if (context.target !== undefined) checkRounds(context);
+  } catch (error) {
+    return refuse(error as McpError);
+  }
+  const { name, definition } = entry;
+  const decision = await authorizeRead(core, { operation: 'call', kind: 'resource', method: operation, name, definition, uri, arguments: variables }, context);
+  if (decision.decision === 'deny') return refuse(denialError(denialOf(decision, context)));
+  if (decision.decision === 'elicit') {
+    // Only a read can be asked again (basic/patterns/mrtr, "Supported Requests").
+    if (operation === 'resources/subscribe') throw denialError({ code: 'authorization_required', reason: 'This needs approval, and a subscription cannot ask for it', prompt: decision.prompt.message });
+    const outcome = await approve(decision.prompt, context);
+    if (outcome === 'asked') return { entry, variables, ask: await context.rounds!.inputRequired(context) };
+    if (outcome !== 'approved') throw denialError(outcome);
+  }
+  return { entry, variables };
+}
+
+type ReadParams = ReturnType<typeof parseReadParams>;
+
+async function readResource(core: ServerCore, { uri, inputResponses, requestState }: ReadParams, context: CallContext): Promise<object> {
+  context.target = { name: uri, args: {}, inputResponses, requestState };
+  const { entry, variables, ask } = await permitted(core, uri, 'resources/read', context);
+  if (ask !== undefined) return ask;
+  let result;
+  let failure: unknown;
+  try {
+    result = toReadResult(entry, uri, await entry.handler(uri, variables, context));
+  } catch (error) {
+    failure = error;
+  }
+  if (context.rounds !== undefined && context.rounds.asked.size > 0) return context.rounds.inputRequired(context);
+  if (result === undefined) throw failure;
+  return { ...result, ...cacheHints(core, 'read', context, entry.config.cache ?? core.cache.read) };
+}
+
+function toReadResult({ name, definition: { mimeType } }: ResourceEntry | TemplateEntry, uri: string, value: ResourceReturn): ReadResourceResult {
+  const about = mimeType === undefined ? { uri } : { uri, mimeType };
+  if (typeof value === 'string') return { contents: [{ ...about, text: value }] };
+  if (value instanceof Uint8Array) return { contents: [{ ...about, blob: Buffer.from(value).toString('base64') }] };
+  const contents: unknown = Array.isArray(value) ? value : isObject(value) ? value.contents : undefined;
+  if (!Array.isArray(contents) || !contents.every(isContents)) {
+    throw new TypeError(`resource "${name}" returned none of text, bytes, contents and a ReadResourceResult`);
+  }
+  return Array.isArray(value) ? { contents } : (value as ReadResourceResult);
+}
+
+function isContents(value: unknown): value is ResourceContents {
+  return isObject(value) && typeof value.uri === 'string' && (typeof value.text === 'string' || typeof value.blob === 'string');
+}
+
+type ListParams = ReturnType<typeof parseListParams>;
+
+async function listResources(core: ServerCore, { cursor }: ListParams, context: CallContext): Promise<object> {
+  const { registry } = core;
+  const own = [...registry.resources.values()].map(({ name, definition }) => ({ name, definition }));
+  const listed = await Promise.all([...registry.templates.values()].map(({ config }) => config.list?.(context) ?? []));
+  // One name, one entry: a resource registered by itself stands for its uri.
+  const instances = listed.flat().filter(({ uri }) => !registry.resources.has(uri));
+  const entries = [...own, ...instances.map((definition: Resource) => ({ name: definition.name, definition }))];
+  const shown = await visible(entries, ({ name, definition }) => isReadShown(core, { operation: 'list', kind: 'resource', name, definition, uri: definition.uri }, context));
+  const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
+  return {
+    resources: page.map(({ definition }) => project(definition, context.requestMeta.revision)),
+    ...(nextCursor === undefined ? undefined : { nextCursor }),
+    ...cacheHints(core, 'resources', context),
+  };
+}
+
+async function listTemplates(core: ServerCore, { cursor }: ListParams, context: CallContext): Promise<object> {
+  const shown = await visible(core.registry.templates.values(), (entry) => isReadShown(core, listQuestion(entry, ''), context));
+  const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
+  return {
+    resourceTemplates: page.map(({ definition }) => project(definition, context.requestMeta.revision)),
+    ...(nextCursor === undefined ? undefined : { nextCursor }),
+    ...cacheHints(core, 'resourceTemplates', context),
+  };
+}
+
+type UriParams = ReturnType<typeof parseUriParams>;
+
+async function subscribe(core: ServerCore, { uri }: UriParams, context: CallContext): Promise<object> {
+  await permitted(core, uri, 'resources/subscribe', context);
+  const { session } = context.caller;
+  if (session !== undefined && !session.record.subscriptions.includes(uri)) {
+    if (session.record.subscriptions.length >= maxSubscriptions) throw new McpError(ErrorCode.InvalidRequest, `A session may subscribe to ${maxSubscriptions} resources`);
+    session.record.subscriptions = [...session.record.subscriptions, uri];
+    await context.caller.saveSession();
+  }
+  return {};
+}
+
+async function unsubscribe(_core: ServerCore, { uri }: UriParams, { caller }: CallContext): Promise<object> {
+  if (caller.session?.record.subscriptions.includes(uri)) {
+    caller.session.record.subscriptions = caller.session.record.subscriptions.filter((other) => other !== uri);
+    await caller.saveSession();
+  }
+  return {};
+}
+
+/** May this caller hear that `uri` has changed? */
+export async function maySubscribe(core: ServerCore, uri: string, context: CallContext): Promise<boolean> {
+  try {
+    await permitted(core, uri, 'resources/subscribe', context);
+    return true;
+  } catch (error) {
+    if (error instanceof McpError) return false;
+    throw error;
+  }
+}
+
+export const resourceMethods = {
+  'resources/list': method('resources', 'reads', parseListParams, listResources),
+  'resources/templates/list': method('resources', 'reads', parseListParams, listTemplates),
+  'resources/read': method('resources', 'reads', parseReadParams, readResource),
+  'resources/subscribe': method('resources', 'reads', parseUriParams, subscribe),
+  'resources/unsubscribe': method('resources', 'reads', parseUriParams, unsubscribe),
+};

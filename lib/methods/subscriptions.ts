@@ -1,0 +1,61 @@
+/**
+ * `subscriptions/listen`: the modern way to hear of changes.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+ */
+import type { CallContext, Subscription } from '../context';
+import type { ServerCore } from '../core';
+import { ErrorCode, McpError } from '../protocol/errors';
+import { parseListenParams, subscriptionIdKey } from '../protocol/params';
+import type { JsonRpcNotification, RequestId, SubscriptionFilter } from '../protocol/types';
+import { method } from './method';
+import { maySubscribe } from './resources';
+
+const listChanges = {
+  'notifications/tools/list_changed': 'toolsListChanged',
+  'notifications/prompts/list_changed': 'promptsListChanged',
+  'notifications/resources/list_changed': 'resourcesListChanged',
+} as const satisfies Record<string, keyof SubscriptionFilter>;
+
+async function listen(core: ServerCore, { notifications }: ReturnType<typeof parseListenParams>, context: CallContext): Promise<object> {
+  const { caller, requestId: id } = context;
+  if (caller.listen === undefined || id === undefined) throw new McpError(ErrorCode.InvalidRequest, 'subscriptions/listen answers with a stream, which this client does not accept');
+  const honoured = await honouredFilter(core, notifications, context);
+  await caller.listen(createSubscription(id, honoured));
+  return { _meta: { [subscriptionIdKey]: id } };
+}
+
+/** What of the wishes the server offers and the caller is permitted. */
+async function honouredFilter(core: ServerCore, asked: SubscriptionFilter, context: CallContext): Promise<SubscriptionFilter> {
+  const { declared } = core.registry;
+  const honoured: SubscriptionFilter = {};
+  if (asked.toolsListChanged && declared.has('tools')) honoured.toolsListChanged = true;
+  if (asked.promptsListChanged && declared.has('prompts')) honoured.promptsListChanged = true;
+  if (asked.resourcesListChanged && declared.has('resources')) honoured.resourcesListChanged = true;
+  if (asked.resourceSubscriptions !== undefined && declared.has('resources')) {
+    const permitted: string[] = [];
+    for (const uri of new Set(asked.resourceSubscriptions)) if (await maySubscribe(core, uri, context)) permitted.push(uri);
+    honoured.resourceSubscriptions = permitted;
+  }
+  return honoured;
+}
+
+function createSubscription(id: RequestId, filter: SubscriptionFilter): Subscription {
+  const uris = new Set(filter.resourceSubscriptions);
+  return {
+    id,
+    acknowledgement: tagged({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { notifications: filter } }, id),
+    select({ message, uri }) {
+      const field = listChanges[message.method as keyof typeof listChanges] as keyof SubscriptionFilter | undefined;
+      const wanted = field === undefined ? message.method === 'notifications/resources/updated' && uri !== undefined && uris.has(uri) : filter[field] === true;
+      return wanted ? tagged(message, id) : undefined;
+    },
+  };
+}
+
+/** The id in its own type: 0 stays a number. */
+function tagged(message: JsonRpcNotification, id: RequestId): JsonRpcNotification {
+  return { ...message, params: { ...message.params, _meta: { ...(message.params?._meta as object | undefined), [subscriptionIdKey]: id } } };
+}
+
+export const subscriptionMethods = { 'subscriptions/listen': method('core', 'any', parseListenParams, listen) };

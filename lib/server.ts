@@ -1,0 +1,299 @@
+/** McpServer: declares what there is and who may; every transport's messages come in through its door. */
+import { ask } from './authorizer/ask';
+import type { Authorizer, ReadAuthorizer } from './authorizer/decisions';
+import { Connections } from './connections';
+import type { Connection } from './connections';
+import type { Context } from './context';
+import { publish } from './core';
+import type { Cacheable, ServerCore } from './core';
+import type { CacheHints, Handle, PromptConfig, PromptHandler, ResourceConfig, ResourceHandler, ToolConfig, ToolHandler, ToolProvider } from './declarations';
+import type { Schema } from './protocol/schema';
+import type { Implementation, JsonRpcMessage, JsonRpcResponse } from './protocol/types';
+import { checkName, createPromptEntry, createResourceEntry, createTemplateEntry, createToolEntry, Registry } from './registry';
+import type { ListKind, ToolEntry } from './registry';
+import { RequestStates, SpentNonces } from './request-state';
+
+/** Who the server is, as clients are told. */
+export interface ServerInfo extends Implementation {
+  /** For models: how to use this server. */
+  instructions?: string;
+}
+
+/** Options of {@link McpServer}. Read once, when the server is made. */
+export interface McpServerOptions {
+  /** Decides about every tool call and every entry of `tools/list`. @default none: nobody has decided, see docs/authorizer.md */
+  authorizer?: Authorizer;
+  /** Decides about resources, prompts and completion. @default none: nobody has decided */
+  readAuthorizer?: ReadAuthorizer;
+  /** `'default'` when a framework installs a fallback: it runs, and still counts as if nobody had decided. @default 'configured' */
+  authorizerSource?: 'configured' | 'default';
+  /** Keys for what travels through clients, 32 bytes or more each; the first seals, all open. @default a random one per process */
+  secrets?: readonly (string | Uint8Array)[];
+  /** Show the message of any thrown Error to the caller: for ported code. @default false */
+  exposeErrors?: boolean;
+  /** Hears of every fault that the caller is not told about. Must not throw. @default console.error */
+  onError?: (error: unknown, context?: Context) => void;
+  /** Entries per page of a list. @default 100 */
+  pageSize?: number;
+  /** How long an answer of the client may take, in milliseconds. @default 60_000 */
+  elicitationTimeoutMs?: number;
+  /** How long an authorizer may take, in milliseconds; then it is a denial. @default 10_000 */
+  authorizerTimeoutMs?: number;
+  /** Time limit of a tool call in milliseconds, where the tool and the mount have none. @default none */
+  toolTimeoutMs?: number;
+  /** How long clients may keep lists and reads. @default ttlMs 0 */
+  cache?: Partial<Record<Cacheable, CacheHints>>;
+  /** Extensions to advertise, by identifier. @default none */
+  extensions?: Record<string, object>;
+  /** Experimental capabilities to advertise. @default none */
+  experimental?: Record<string, object>;
+}
+
+/** Look inside a server: for the package's own transports. */
+export let coreOf: (server: McpServer) => ServerCore;
+
+/**
+ * An MCP server: what it offers, and who may use it. Mount it with `mcpRouter`, serve it over stdio, or call
+ * {@link McpServer.handleMessage} from a transport of your own.
+ */
+export class McpServer {
+  static {
+    coreOf = (server) => server.#core;
+  }
+
+  readonly #core: ServerCore;
+  readonly #connections: Connections;
+
+  /**
+   * @param info Name and version, as clients are told.
+   * @throws {TypeError | RangeError} for an option that makes no sense, naming it.
+   */
+  constructor(info: ServerInfo, options: McpServerOptions = {}) {
+    this.#core = createCore(info, options);
+    this.#connections = new Connections(this.#core);
+  }
+
+  /**
+   * Offer a tool.
+   *
+   * @throws {TypeError} if the name is taken or malformed, or a schema cannot be expressed; naming tool and path.
+   */
+  registerTool<In extends Schema | undefined = undefined, Out extends Schema | undefined = undefined>(
+    name: string,
+    config: ToolConfig<In, Out>,
+    handler: ToolHandler<In, Out>,
+  ): Handle<ToolConfig<In, Out> & { handler: ToolHandler<In, Out> }> {
+    checkName('tool', name);
+    type Settings = ToolConfig<In, Out> & { handler: ToolHandler<In, Out> };
+    // The entry is untyped inside: its schemas have checked what the types say here.
+    const make = ({ handler, ...rest }: Settings) => createToolEntry(name, rest, handler as unknown as ToolEntry['handler']);
+    return this.#declare('tools', 'tool', this.#core.registry.tools, name, name, { ...config, handler } as Settings, make);
+  }
+
+  /**
+   * Offer a resource, or a family of them where `uri` is an RFC 6570 template.
+   *
+   * @throws {TypeError} if the uri is taken, or the template cannot be matched safely.
+   */
+  registerResource(name: string, uri: string, config: ResourceConfig, handler: ResourceHandler): Handle<ResourceConfig & { handler: ResourceHandler }> {
+    checkName('resource', name);
+    if (typeof uri !== 'string' || uri === '') throw new TypeError(`resource "${name}": uri must be a uri or a template`);
+    if (typeof handler !== 'function') throw new TypeError(`resource "${name}": the handler must be a function`);
+    const { registry } = this.#core;
+    const settings = { ...config, handler };
+    if (config.complete !== undefined) registry.declared.add('completions');
+    return uri.includes('{')
+      ? this.#declare('resources', 'resource', registry.templates, uri, name, settings, ({ handler, ...rest }) => createTemplateEntry(name, uri, rest, handler))
+      : this.#declare('resources', 'resource', registry.resources, uri, name, settings, ({ handler, ...rest }) => createResourceEntry(name, uri, rest, handler));
+  }
+
+  /**
+   * Offer a prompt.
+   *
+   * @throws {TypeError} if the name is taken, or the schema cannot be expressed.
+   */
+  registerPrompt<Args extends Schema | undefined = undefined>(
+    name: string,
+    config: PromptConfig<Args>,
+    handler: PromptHandler<Args>,
+  ): Handle<PromptConfig<Args> & { handler: PromptHandler<Args> }> {
+    checkName('prompt', name);
+    if (typeof handler !== 'function') throw new TypeError(`prompt "${name}": the handler must be a function`);
+    if (config.complete !== undefined) this.#core.registry.declared.add('completions');
+    type Settings = PromptConfig<Args> & { handler: PromptHandler<Args> };
+    const make = ({ handler, ...rest }: Settings) => createPromptEntry(name, rest as PromptConfig, handler as unknown as PromptHandler);
+    return this.#declare('prompts', 'prompt', this.#core.registry.prompts, name, name, { ...config, handler } as Settings, make);
+  }
+
+  #declare<Settings extends object, Entry>(
+    list: ListKind,
+    kind: string,
+    entries: Map<string, Entry>,
+    key: string,
+    name: string,
+    settings: Settings,
+    make: (settings: Settings) => Entry,
+  ): Handle<Settings> {
+    if (entries.has(key)) throw new TypeError(`${kind} "${key}" is registered already; change it through its handle's update()`);
+    const { registry } = this.#core;
+    let current = settings;
+    let entry = make(settings);
+    const isMine = () => entries.get(key) === entry;
+    entries.set(key, entry);
+    registry.changed(list);
+    return {
+      name,
+      update(changes) {
+        if (!isMine()) throw new TypeError(`${kind} "${key}" has been removed`);
+        const next = { ...current, ...changes };
+        const replacement = make(next);
+        current = next;
+        entry = replacement;
+        entries.set(key, entry);
+        registry.changed(list);
+      },
+      remove() {
+        if (!isMine()) return;
+        entries.delete(key);
+        registry.changed(list);
+      },
+    };
+  }
+
+  /** Offer a set of tools that is computed per caller. Registered tools go first where names meet. One provider at a time. */
+  provideTools(provider: ToolProvider): { remove(): void } {
+    const { registry } = this.#core;
+    if (typeof provider?.listTools !== 'function' || typeof provider.callTool !== 'function') {
+      throw new TypeError('provideTools(provider): provider needs the functions listTools and callTool');
+    }
+    if (registry.provider !== undefined) throw new TypeError('provideTools(provider): there is a provider already; remove it first');
+    registry.provider = provider;
+    registry.changed('tools');
+    return {
+      remove() {
+        if (registry.provider !== provider) return;
+        registry.provider = undefined;
+        registry.changed('tools');
+      },
+    };
+  }
+
+  /** Has somebody decided who may use the tools? False when unsure. */
+  authorizationConfigured(): boolean {
+    return this.#core.authorizerConfigured;
+  }
+
+  /** Has somebody decided who may use resources, prompts and completion? False when unsure. */
+  readAuthorizationConfigured(): boolean {
+    return this.#core.readAuthorizerConfigured;
+  }
+
+  /**
+   * Carry out one message (or, of a 2025-03-26 client, a batch) that came in over a transport of your own.
+   *
+   * @param message The parsed JSON, whatever it is.
+   * @param connection The client it came from, the same object for all its messages. Without one, ordinary requests
+   *   work, and nothing can be asked of the client.
+   * @returns The response to send back, or undefined where there is none. Never rejects. Read on while it is pending:
+   *   the answer to a question comes as another message.
+   */
+  handleMessage(message: unknown, connection?: Connection): Promise<JsonRpcResponse | JsonRpcResponse[] | undefined> {
+    return this.#connections.handle(message, connection);
+  }
+
+  /**
+   * Hear what the server sends this connection on its own: progress, questions, notices of changes.
+   *
+   * @returns Stop listening; the connection ends, what it has running is cancelled.
+   */
+  subscribe(listener: (message: JsonRpcMessage) => void, connection: Connection): () => void {
+    return this.#connections.subscribe(listener, connection);
+  }
+
+  /** Send a notification to every connection that can hear it, or to one. */
+  notify(method: string, params?: Record<string, unknown>, connection?: Connection): void {
+    if (typeof method !== 'string' || !method.startsWith('notifications/')) throw new TypeError(`notify(method): must start with "notifications/", got ${JSON.stringify(method)}`);
+    const message = params === undefined ? { jsonrpc: '2.0' as const, method } : { jsonrpc: '2.0' as const, method, params };
+    if (connection === undefined) publish(this.#core, { message });
+    else this.#connections.send(connection, message);
+  }
+
+  /** Say that a provider's set of tools has changed. */
+  notifyToolsChanged(): void {
+    this.#core.registry.changed('tools');
+  }
+
+  /** Say that the set of prompts has changed. */
+  notifyPromptsChanged(): void {
+    this.#core.registry.changed('prompts');
+  }
+
+  /** Say that the set of resources (what a template's `list` gives) has changed. */
+  notifyResourcesChanged(): void {
+    this.#core.registry.changed('resources');
+  }
+
+  /** Say that the resource `uri` reads differently now; only those who subscribed to it hear. */
+  notifyResourceUpdated(uri: string): void {
+    const message = { jsonrpc: '2.0' as const, method: 'notifications/resources/updated', params: { uri } };
+    publish(this.#core, { message, mergeKey: `updated ${uri}`, uri });
+  }
+}
+
+function createCore({ instructions, ...info }: ServerInfo, options: McpServerOptions): ServerCore {
+  if (typeof info.name !== 'string' || typeof info.version !== 'string') throw new TypeError('new McpServer(info): info needs a name and a version, both strings');
+  const { authorizer, readAuthorizer, authorizerSource = 'configured', exposeErrors = false, pageSize = 100 } = options;
+  for (const [option, hook] of Object.entries({ authorizer, readAuthorizer })) {
+    if (hook !== undefined && typeof hook !== 'function') throw new TypeError(`new McpServer(…, { ${option} }): must be a function, for example allowAll`);
+  }
+  if (authorizerSource !== 'configured' && authorizerSource !== 'default') {
+    throw new TypeError(`new McpServer(…, { authorizerSource }): must be 'configured' or 'default', got ${JSON.stringify(authorizerSource)}`);
+  }
+  if (!Number.isInteger(pageSize) || pageSize < 1) throw new RangeError(`new McpServer(…, { pageSize }): must be a positive integer, got ${pageSize}`);
+  const decided = authorizerSource === 'configured';
+  const core: ServerCore = {
+    info,
+    instructions,
+    registry: new Registry((kind) => publish(core, { message: { jsonrpc: '2.0', method: `notifications/${kind}/list_changed` }, mergeKey: kind })),
+    authorizer,
+    readAuthorizer,
+    authorizerConfigured: decided && authorizer !== undefined,
+    readAuthorizerConfigured: decided && readAuthorizer !== undefined,
+    exposeErrors,
+    pageSize,
+    authorizerTimeoutMs: duration('authorizerTimeoutMs', options.authorizerTimeoutMs, 10_000),
+    elicitationTimeoutMs: duration('elicitationTimeoutMs', options.elicitationTimeoutMs, 60_000),
+    toolTimeoutMs: options.toolTimeoutMs === undefined ? undefined : duration('toolTimeoutMs', options.toolTimeoutMs, 0),
+    cache: options.cache ?? {},
+    extensions: options.extensions,
+    experimental: options.experimental,
+    secretsGiven: options.secrets !== undefined,
+    states: new RequestStates(options.secrets),
+    spent: new SpentNonces(),
+    ask,
+    onError: quietly(options.onError ?? logError),
+    listeners: new Set(),
+  };
+  return core;
+}
+
+function duration(option: string, value: number | undefined, preset: number): number {
+  if (value === undefined) return preset;
+  if (!(value > 0 && value <= 2 ** 31 - 1)) throw new RangeError(`new McpServer(…, { ${option} }): must be milliseconds from 1 to 2147483647, got ${value}`);
+  return value;
+}
+
+function logError(error: unknown): void {
+  console.error('express-mcp:', error);
+}
+
+/** A hook of the author's that throws must not take the call with it. */
+export function quietly<Args extends unknown[]>(hook: (...args: Args) => void): (...args: Args) => void {
+  return (...args) => {
+    try {
+      hook(...args);
+    } catch (error) {
+      logError(error);
+    }
+  };
+}
