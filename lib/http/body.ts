@@ -26,8 +26,8 @@ const BODY_IS_GONE =
 
 const EMPTY = Buffer.alloc(0);
 
-/** Throws where bytes are not UTF-8, and drops a byte order mark. */
-const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+/** Throws where bytes are not UTF-8. Leaves a byte order mark to {@link parseText}. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** How long a refused client that is still sending may take to read the answer. */
 const LINGER_MS = 2_000;
