@@ -114,7 +114,11 @@ class ConnectionState implements ParkedCalls {
   async handle(message: unknown): Promise<JsonRpcResponse | JsonRpcResponse[] | undefined> {
     if (!Array.isArray(message)) return this.#handleOne(message);
     if (!this.#session?.revision.batches || message.length === 0 || message.length > maxBatch) {
-      return errorResponse(undefined, ErrorCode.InvalidRequest, 'Batches of 1 to 100 messages are part of 2025-03-26 only');
+      return errorResponse(
+        undefined,
+        ErrorCode.InvalidRequest,
+        'Batches of 1 to 100 messages are part of 2025-03-26 only',
+      );
     }
     const responses = await Promise.all(message.map((element) => this.#handleOne(element)));
     const answered = responses.filter((response) => response !== undefined);
@@ -132,14 +136,21 @@ class ConnectionState implements ParkedCalls {
       const id = error instanceof MessageError ? error.id : (value as { id?: RequestId }).id;
       return errorResponse(id, error.code, error.message, error.data);
     }
-    const context = new CallContext(this.#core, this.#caller(meta), meta, 'method' in parsed.message ? parsed.message.method : '', 'id' in parsed.message ? parsed.message.id : undefined);
+    const context = new CallContext(
+      this.#core,
+      this.#caller(meta),
+      meta,
+      'method' in parsed.message ? parsed.message.method : '',
+      'id' in parsed.message ? parsed.message.id : undefined,
+    );
     if (parsed.kind === 'request') this.#calls.set(parsed.message.id, context);
     try {
       const { response } = await dispatch(this.#core, parsed, context);
       // Cancellation: no response for a cancelled request.
       return context.cancelled ? undefined : response;
     } finally {
-      if (parsed.kind === 'request' && this.#calls.get(parsed.message.id) === context) this.#calls.delete(parsed.message.id);
+      if (parsed.kind === 'request' && this.#calls.get(parsed.message.id) === context)
+        this.#calls.delete(parsed.message.id);
     }
   }
 
@@ -161,7 +172,11 @@ class ConnectionState implements ParkedCalls {
       parked: this,
       toolTimeoutMs: this.#core.toolTimeoutMs,
       openSession: (record) => {
-        this.#session = new Session({ ...record, id: this.#transport, principal: this.#principal }, noLimits, Date.now());
+        this.#session = new Session(
+          { ...record, id: this.#transport, principal: this.#principal },
+          noLimits,
+          Date.now(),
+        );
       },
       saveSession() {},
       cancelCall: (id, reason) => this.#calls.get(id)?.cancel(reason),

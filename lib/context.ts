@@ -33,8 +33,7 @@ export type ElicitQuestion<S extends Schema> = { message: string; schema: S } | 
 
 /** The user's answer; `content` has passed the asked schema. */
 export type ElicitAnswer<S> =
-  | { action: 'accept'; content: InferOutput<S> }
-  | { action: 'decline' | 'cancel'; content?: undefined };
+  { action: 'accept'; content: InferOutput<S> } | { action: 'decline' | 'cancel'; content?: undefined };
 
 /** What a handler, an authorizer and a provider are given: who calls, with what, and what can be done meanwhile. */
 export interface Context {
@@ -261,7 +260,8 @@ export class CallContext implements Context {
 
   log(level: LoggingLevel, data: unknown, logger?: string): void {
     const severity = loggingLevels.indexOf(level);
-    if (severity < 0) throw new TypeError(`log(level): ${JSON.stringify(level)} is not one of ${loggingLevels.join(', ')}`);
+    if (severity < 0)
+      throw new TypeError(`log(level): ${JSON.stringify(level)} is not one of ${loggingLevels.join(', ')}`);
     const wanted = this.requestMeta.logLevel;
     if (wanted === undefined || severity < loggingLevels.indexOf(wanted) || this.ended) return;
     this.caller.send({
@@ -316,5 +316,7 @@ export interface Ask {
 
 /** -32021 for something this client has not declared. */
 export function missingCapability(requiredCapabilities: ClientCapabilities, what: string): McpError {
-  return new McpError(ErrorCode.MissingRequiredClientCapability, `This needs a client that supports ${what}`, { requiredCapabilities });
+  return new McpError(ErrorCode.MissingRequiredClientCapability, `This needs a client that supports ${what}`, {
+    requiredCapabilities,
+  });
 }

@@ -17,7 +17,10 @@ import type {
 } from './protocol/types';
 
 /** How a tool presents itself, and what goes in and out. */
-export interface ToolConfig<In extends Schema | undefined = Schema | undefined, Out extends Schema | undefined = Schema | undefined> {
+export interface ToolConfig<
+  In extends Schema | undefined = Schema | undefined,
+  Out extends Schema | undefined = Schema | undefined,
+> {
   /** For people. */
   title?: string;
   /** For models: what the tool does and when to use it. */

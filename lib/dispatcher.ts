@@ -42,7 +42,11 @@ export function hookOf(name: string): Hook {
 }
 
 /** Carry out one message. Never rejects: what fails becomes the response. */
-export async function dispatch(core: ServerCore, { kind, message }: ParsedMessage, context: CallContext): Promise<Outcome> {
+export async function dispatch(
+  core: ServerCore,
+  { kind, message }: ParsedMessage,
+  context: CallContext,
+): Promise<Outcome> {
   if (kind !== 'request') {
     if (kind === 'response') context.caller.session?.answer(message);
     else await receive(core, message, context);
@@ -52,7 +56,11 @@ export async function dispatch(core: ServerCore, { kind, message }: ParsedMessag
     const method = findMethod(core, message, context);
     const params = method.parse(message.params) as never;
     const result = (await method.run(core, params, context)) as Record<string, unknown>;
-    const response = { jsonrpc: '2.0' as const, id: message.id, result: context.era === 'modern' ? asModern(core, result) : result };
+    const response = {
+      jsonrpc: '2.0' as const,
+      id: message.id,
+      result: context.era === 'modern' ? asModern(core, result) : result,
+    };
     return context.challenge === undefined ? { response } : { response, challenge: context.challenge };
   } catch (error) {
     return { response: toErrorResponse(core, message.id, error, context), challenge: context.challenge };
@@ -72,7 +80,11 @@ function findMethod({ registry }: ServerCore, { method: name }: JsonRpcRequest, 
 
 /** basic, "Result Responses" and "Per-response protocol fields": every result has its type and names the server. */
 function asModern(core: ServerCore, result: Record<string, unknown>): Record<string, unknown> {
-  return { resultType: 'complete', ...result, _meta: { [serverInfoKey]: core.info, ...(result._meta as object | undefined) } };
+  return {
+    resultType: 'complete',
+    ...result,
+    _meta: { [serverInfoKey]: core.info, ...(result._meta as object | undefined) },
+  };
 }
 
 function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, context: CallContext): JsonRpcResponse {
@@ -86,7 +98,11 @@ function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, contex
 }
 
 /** A notification of the client. Unknown ones are ignored, malformed ones too (cancellation, "Error Handling"). */
-async function receive(core: ServerCore, { method, params }: JsonRpcNotification, { caller }: CallContext): Promise<void> {
+async function receive(
+  core: ServerCore,
+  { method, params }: JsonRpcNotification,
+  { caller }: CallContext,
+): Promise<void> {
   try {
     if (method === 'notifications/cancelled') {
       const { requestId, reason } = parseCancelledParams(params);

@@ -107,9 +107,21 @@ export function checkName(kind: 'tool' | 'prompt' | 'resource', name: unknown): 
 export function createToolEntry(name: string, config: ToolConfig, handler: ToolEntry['handler']): ToolEntry {
   const owner = `tool "${name}"`;
   if (typeof handler !== 'function') throw new TypeError(`${owner}: the handler must be a function`);
-  const { inputSchema, outputSchema, sensitive, stream = 'auto', timeoutMs, title, description, annotations, icons, _meta } = config;
+  const {
+    inputSchema,
+    outputSchema,
+    sensitive,
+    stream = 'auto',
+    timeoutMs,
+    title,
+    description,
+    annotations,
+    icons,
+    _meta,
+  } = config;
   const input = compileArgumentsSchema(inputSchema, owner);
-  const output = outputSchema === undefined ? undefined : compileSchema(outputSchema, 'output', `${owner}, outputSchema`);
+  const output =
+    outputSchema === undefined ? undefined : compileSchema(outputSchema, 'output', `${owner}, outputSchema`);
   const definition: ToolDefinition = {
     name,
     ...present({ title, description }),
@@ -145,18 +157,29 @@ export function createProvidedEntry(tool: ProvidedTool, provider: ToolProvider):
 }
 
 /** Make a resource of one uri ready. */
-export function createResourceEntry(name: string, uri: string, config: ResourceConfig, handler: ResourceHandler): ResourceEntry {
+export function createResourceEntry(
+  name: string,
+  uri: string,
+  config: ResourceConfig,
+  handler: ResourceHandler,
+): ResourceEntry {
   const { title, description, mimeType, size, annotations, icons, _meta } = config;
   const definition = { uri, name, ...present({ title, description, mimeType, size, annotations, icons, _meta }) };
   return { name, definition, config, handler };
 }
 
 /** Make a template ready. @throws {TypeError} if it cannot be matched safely. */
-export function createTemplateEntry(name: string, uriTemplate: string, config: ResourceConfig, handler: ResourceHandler): TemplateEntry {
+export function createTemplateEntry(
+  name: string,
+  uriTemplate: string,
+  config: ResourceConfig,
+  handler: ResourceHandler,
+): TemplateEntry {
   const { title, description, mimeType, annotations, icons, _meta } = config;
   const template = parseUriTemplate(uriTemplate);
   const unknown = Object.keys(config.complete ?? {}).find((variable) => !template.variableNames.includes(variable));
-  if (unknown !== undefined) throw new TypeError(`resource "${name}": complete.${unknown}: ${uriTemplate} has no such variable`);
+  if (unknown !== undefined)
+    throw new TypeError(`resource "${name}": complete.${unknown}: ${uriTemplate} has no such variable`);
   const definition = { uriTemplate, name, ...present({ title, description, mimeType, annotations, icons, _meta }) };
   return { name, definition, template, config, handler };
 }
@@ -167,15 +190,26 @@ export function createPromptEntry(name: string, config: PromptConfig, handler: P
   const { title, description, argsSchema, icons, _meta } = config;
   const input = compileArgumentsSchema(argsSchema as Schema | undefined, owner);
   const args = promptArguments(input);
-  const definition = { name, ...present({ title, description, arguments: args.length > 0 ? args : undefined, icons, _meta }) };
-  return { name, definition, input, complete: { ...(config.complete as PromptEntry['complete'] | undefined) }, handler };
+  const definition = {
+    name,
+    ...present({ title, description, arguments: args.length > 0 ? args : undefined, icons, _meta }),
+  };
+  return {
+    name,
+    definition,
+    input,
+    complete: { ...(config.complete as PromptEntry['complete'] | undefined) },
+    handler,
+  };
 }
 
 function promptArguments({ json }: CompiledSchema): PromptArgument[] {
   const required = Array.isArray(json.required) ? json.required : [];
   return Object.entries(isObject(json.properties) ? json.properties : {}).map(([name, field]) => ({
     name,
-    ...(isObject(field) ? present({ title: field.title as string, description: field.description as string }) : undefined),
+    ...(isObject(field)
+      ? present({ title: field.title as string, description: field.description as string })
+      : undefined),
     ...(required.includes(name) ? { required: true } : undefined),
   }));
 }

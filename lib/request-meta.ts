@@ -15,7 +15,10 @@ export function namedRevision(meta: unknown): unknown {
 
 /** -32022, with what the server does speak. */
 export function unsupportedVersion(requested: string): McpError {
-  return new McpError(ErrorCode.UnsupportedProtocolVersion, 'Unsupported protocol version', { supported: modernVersions, requested });
+  return new McpError(ErrorCode.UnsupportedProtocolVersion, 'Unsupported protocol version', {
+    supported: modernVersions,
+    requested,
+  });
 }
 
 /**
@@ -26,7 +29,8 @@ export function unsupportedVersion(requested: string): McpError {
 export function readModernMeta(meta: unknown): RequestMeta | undefined {
   const version = namedRevision(meta);
   if (version === undefined) return undefined;
-  if (typeof version !== 'string') throw new McpError(ErrorCode.InvalidParams, `Invalid params: _meta["${protocolVersionKey}"] must be a string`);
+  if (typeof version !== 'string')
+    throw new McpError(ErrorCode.InvalidParams, `Invalid params: _meta["${protocolVersionKey}"] must be a string`);
   const revision = findRevision(version);
   if (revision?.era !== 'modern') throw unsupportedVersion(version);
   return modernMeta(revision, meta as Record<string, unknown>);

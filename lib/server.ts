@@ -6,10 +6,27 @@ import type { Connection } from './connections';
 import type { Context } from './context';
 import { publish } from './core';
 import type { Cacheable, ServerCore } from './core';
-import type { CacheHints, Handle, PromptConfig, PromptHandler, ResourceConfig, ResourceHandler, ToolConfig, ToolHandler, ToolProvider } from './declarations';
+import type {
+  CacheHints,
+  Handle,
+  PromptConfig,
+  PromptHandler,
+  ResourceConfig,
+  ResourceHandler,
+  ToolConfig,
+  ToolHandler,
+  ToolProvider,
+} from './declarations';
 import type { Schema } from './protocol/schema';
 import type { Implementation, JsonRpcMessage, JsonRpcResponse } from './protocol/types';
-import { checkName, createPromptEntry, createResourceEntry, createTemplateEntry, createToolEntry, Registry } from './registry';
+import {
+  checkName,
+  createPromptEntry,
+  createResourceEntry,
+  createTemplateEntry,
+  createToolEntry,
+  Registry,
+} from './registry';
 import type { ListKind, ToolEntry } from './registry';
 import { RequestStates, SpentNonces } from './request-state';
 
@@ -86,8 +103,17 @@ export class McpServer {
     checkName('tool', name);
     type Settings = ToolConfig<In, Out> & { handler: ToolHandler<In, Out> };
     // The entry is untyped inside: its schemas have checked what the types say here.
-    const make = ({ handler, ...rest }: Settings) => createToolEntry(name, rest, handler as unknown as ToolEntry['handler']);
-    return this.#declare('tools', 'tool', this.#core.registry.tools, name, name, { ...config, handler } as Settings, make);
+    const make = ({ handler, ...rest }: Settings) =>
+      createToolEntry(name, rest, handler as unknown as ToolEntry['handler']);
+    return this.#declare(
+      'tools',
+      'tool',
+      this.#core.registry.tools,
+      name,
+      name,
+      { ...config, handler } as Settings,
+      make,
+    );
   }
 
   /**
@@ -95,16 +121,26 @@ export class McpServer {
    *
    * @throws {TypeError} if the uri is taken, or the template cannot be matched safely.
    */
-  registerResource(name: string, uri: string, config: ResourceConfig, handler: ResourceHandler): Handle<ResourceConfig & { handler: ResourceHandler }> {
+  registerResource(
+    name: string,
+    uri: string,
+    config: ResourceConfig,
+    handler: ResourceHandler,
+  ): Handle<ResourceConfig & { handler: ResourceHandler }> {
     checkName('resource', name);
-    if (typeof uri !== 'string' || uri === '') throw new TypeError(`resource "${name}": uri must be a uri or a template`);
+    if (typeof uri !== 'string' || uri === '')
+      throw new TypeError(`resource "${name}": uri must be a uri or a template`);
     if (typeof handler !== 'function') throw new TypeError(`resource "${name}": the handler must be a function`);
     const { registry } = this.#core;
     const settings = { ...config, handler };
     if (config.complete !== undefined) registry.declared.add('completions');
     return uri.includes('{')
-      ? this.#declare('resources', 'resource', registry.templates, uri, name, settings, ({ handler, ...rest }) => createTemplateEntry(name, uri, rest, handler))
-      : this.#declare('resources', 'resource', registry.resources, uri, name, settings, ({ handler, ...rest }) => createResourceEntry(name, uri, rest, handler));
+      ? this.#declare('resources', 'resource', registry.templates, uri, name, settings, ({ handler, ...rest }) =>
+          createTemplateEntry(name, uri, rest, handler),
+        )
+      : this.#declare('resources', 'resource', registry.resources, uri, name, settings, ({ handler, ...rest }) =>
+          createResourceEntry(name, uri, rest, handler),
+        );
   }
 
   /**
@@ -121,8 +157,17 @@ export class McpServer {
     if (typeof handler !== 'function') throw new TypeError(`prompt "${name}": the handler must be a function`);
     if (config.complete !== undefined) this.#core.registry.declared.add('completions');
     type Settings = PromptConfig<Args> & { handler: PromptHandler<Args> };
-    const make = ({ handler, ...rest }: Settings) => createPromptEntry(name, rest as PromptConfig, handler as unknown as PromptHandler);
-    return this.#declare('prompts', 'prompt', this.#core.registry.prompts, name, name, { ...config, handler } as Settings, make);
+    const make = ({ handler, ...rest }: Settings) =>
+      createPromptEntry(name, rest as PromptConfig, handler as unknown as PromptHandler);
+    return this.#declare(
+      'prompts',
+      'prompt',
+      this.#core.registry.prompts,
+      name,
+      name,
+      { ...config, handler } as Settings,
+      make,
+    );
   }
 
   #declare<Settings extends object, Entry>(
@@ -134,7 +179,8 @@ export class McpServer {
     settings: Settings,
     make: (settings: Settings) => Entry,
   ): Handle<Settings> {
-    if (entries.has(key)) throw new TypeError(`${kind} "${key}" is registered already; change it through its handle's update()`);
+    if (entries.has(key))
+      throw new TypeError(`${kind} "${key}" is registered already; change it through its handle's update()`);
     const { registry } = this.#core;
     let current = settings;
     let entry = make(settings);
@@ -166,7 +212,8 @@ export class McpServer {
     if (typeof provider?.listTools !== 'function' || typeof provider.callTool !== 'function') {
       throw new TypeError('provideTools(provider): provider needs the functions listTools and callTool');
     }
-    if (registry.provider !== undefined) throw new TypeError('provideTools(provider): there is a provider already; remove it first');
+    if (registry.provider !== undefined)
+      throw new TypeError('provideTools(provider): there is a provider already; remove it first');
     registry.provider = provider;
     registry.changed('tools');
     return {
@@ -212,8 +259,10 @@ export class McpServer {
 
   /** Send a notification to every connection that can hear it, or to one. */
   notify(method: string, params?: Record<string, unknown>, connection?: Connection): void {
-    if (typeof method !== 'string' || !method.startsWith('notifications/')) throw new TypeError(`notify(method): must start with "notifications/", got ${JSON.stringify(method)}`);
-    const message = params === undefined ? { jsonrpc: '2.0' as const, method } : { jsonrpc: '2.0' as const, method, params };
+    if (typeof method !== 'string' || !method.startsWith('notifications/'))
+      throw new TypeError(`notify(method): must start with "notifications/", got ${JSON.stringify(method)}`);
+    const message =
+      params === undefined ? { jsonrpc: '2.0' as const, method } : { jsonrpc: '2.0' as const, method, params };
     if (connection === undefined) publish(this.#core, { message });
     else this.#connections.send(connection, message);
   }
@@ -241,20 +290,27 @@ export class McpServer {
 }
 
 function createCore({ instructions, ...info }: ServerInfo, options: McpServerOptions): ServerCore {
-  if (typeof info.name !== 'string' || typeof info.version !== 'string') throw new TypeError('new McpServer(info): info needs a name and a version, both strings');
+  if (typeof info.name !== 'string' || typeof info.version !== 'string')
+    throw new TypeError('new McpServer(info): info needs a name and a version, both strings');
   const { authorizer, readAuthorizer, authorizerSource = 'configured', exposeErrors = false, pageSize = 100 } = options;
   for (const [option, hook] of Object.entries({ authorizer, readAuthorizer })) {
-    if (hook !== undefined && typeof hook !== 'function') throw new TypeError(`new McpServer(…, { ${option} }): must be a function, for example allowAll`);
+    if (hook !== undefined && typeof hook !== 'function')
+      throw new TypeError(`new McpServer(…, { ${option} }): must be a function, for example allowAll`);
   }
   if (authorizerSource !== 'configured' && authorizerSource !== 'default') {
-    throw new TypeError(`new McpServer(…, { authorizerSource }): must be 'configured' or 'default', got ${JSON.stringify(authorizerSource)}`);
+    throw new TypeError(
+      `new McpServer(…, { authorizerSource }): must be 'configured' or 'default', got ${JSON.stringify(authorizerSource)}`,
+    );
   }
-  if (!Number.isInteger(pageSize) || pageSize < 1) throw new RangeError(`new McpServer(…, { pageSize }): must be a positive integer, got ${pageSize}`);
+  if (!Number.isInteger(pageSize) || pageSize < 1)
+    throw new RangeError(`new McpServer(…, { pageSize }): must be a positive integer, got ${pageSize}`);
   const decided = authorizerSource === 'configured';
   const core: ServerCore = {
     info,
     instructions,
-    registry: new Registry((kind) => publish(core, { message: { jsonrpc: '2.0', method: `notifications/${kind}/list_changed` }, mergeKey: kind })),
+    registry: new Registry((kind) =>
+      publish(core, { message: { jsonrpc: '2.0', method: `notifications/${kind}/list_changed` }, mergeKey: kind }),
+    ),
     authorizer,
     readAuthorizer,
     authorizerConfigured: decided && authorizer !== undefined,
@@ -263,12 +319,13 @@ function createCore({ instructions, ...info }: ServerInfo, options: McpServerOpt
     pageSize,
     authorizerTimeoutMs: duration('authorizerTimeoutMs', options.authorizerTimeoutMs, 10_000),
     elicitationTimeoutMs: duration('elicitationTimeoutMs', options.elicitationTimeoutMs, 60_000),
-    toolTimeoutMs: options.toolTimeoutMs === undefined ? undefined : duration('toolTimeoutMs', options.toolTimeoutMs, 0),
+    toolTimeoutMs:
+      options.toolTimeoutMs === undefined ? undefined : duration('toolTimeoutMs', options.toolTimeoutMs, 0),
     cache: options.cache ?? {},
     extensions: options.extensions,
     experimental: options.experimental,
     secretsGiven: options.secrets !== undefined,
-    states: new RequestStates(options.secrets),
+    states: new RequestStates(options.secrets, info.name),
     spent: new SpentNonces(),
     ask,
     onError: quietly(options.onError ?? logError),
@@ -279,7 +336,8 @@ function createCore({ instructions, ...info }: ServerInfo, options: McpServerOpt
 
 function duration(option: string, value: number | undefined, preset: number): number {
   if (value === undefined) return preset;
-  if (!(value > 0 && value <= 2 ** 31 - 1)) throw new RangeError(`new McpServer(…, { ${option} }): must be milliseconds from 1 to 2147483647, got ${value}`);
+  if (!(value > 0 && value <= 2 ** 31 - 1))
+    throw new RangeError(`new McpServer(…, { ${option} }): must be milliseconds from 1 to 2147483647, got ${value}`);
   return value;
 }
 

@@ -34,7 +34,8 @@ interface Question {
 function approvalQuestion({ message, fields }: ApprovalPrompt, context: CallContext): Question {
   const { revision } = context.requestMeta;
   // A client without forms is never sent one; the newest way of writing them serves to check the fields all the same.
-  const form = fields === undefined || revision.forms === 'none' ? undefined : createForm(fields, revision, 'elicit(prompt)');
+  const form =
+    fields === undefined || revision.forms === 'none' ? undefined : createForm(fields, revision, 'elicit(prompt)');
   if (form !== undefined && approveField in form.requestedSchema.properties) {
     throw new TypeError(`elicit(prompt): the field "${approveField}" is the approval itself; name yours otherwise`);
   }
@@ -47,7 +48,11 @@ function approvalQuestion({ message, fields }: ApprovalPrompt, context: CallCont
   return { form, request: { method: 'elicitation/create', params: { ...mode, message, requestedSchema } } };
 }
 
-async function approveLegacy(prompt: ApprovalPrompt, { request, form }: Question, context: CallContext): Promise<Outcome> {
+async function approveLegacy(
+  prompt: ApprovalPrompt,
+  { request, form }: Question,
+  context: CallContext,
+): Promise<Outcome> {
   let answer;
   try {
     answer = await askClient(context, request);
@@ -61,7 +66,11 @@ async function approveLegacy(prompt: ApprovalPrompt, { request, form }: Question
   return 'approved';
 }
 
-async function approveModern(prompt: ApprovalPrompt, { request, form }: Question, context: CallContext): Promise<Outcome> {
+async function approveModern(
+  prompt: ApprovalPrompt,
+  { request, form }: Question,
+  context: CallContext,
+): Promise<Outcome> {
   const rounds = roundsOf(context);
   const digest = createHash('sha256').update(canonicalJson(request)).digest('base64url');
   const sealed = rounds.redeemable?.prompt === digest ? rounds.redeemable : undefined;
@@ -82,7 +91,10 @@ async function approveModern(prompt: ApprovalPrompt, { request, form }: Question
 }
 
 /** The answers to the fields, if the answer is an explicit yes with fields that fit. */
-async function readApproval(answer: unknown, form: Form | undefined): Promise<{ fields?: Record<string, unknown> } | undefined> {
+async function readApproval(
+  answer: unknown,
+  form: Form | undefined,
+): Promise<{ fields?: Record<string, unknown> } | undefined> {
   let result;
   try {
     result = parseElicitResult(answer);
@@ -102,5 +114,9 @@ function notApproved({ message }: ApprovalPrompt): Denial {
 }
 
 function cannotBeAsked({ message }: ApprovalPrompt): Denial {
-  return { code: 'authorization_required', reason: 'The user would have to approve this, and this client cannot ask', prompt: message };
+  return {
+    code: 'authorization_required',
+    reason: 'The user would have to approve this, and this client cannot ask',
+    prompt: message,
+  };
 }

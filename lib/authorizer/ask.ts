@@ -46,12 +46,24 @@ export const ask: Ask = {
     if ('url' in question) {
       const params: ElicitRequestParams = { mode: 'url', message: question.message, url: checkUrl(question.url) };
       if (context.requestMeta.revision.urlElicitationCallbacks) params.elicitationId = key;
-      return put(context, key, 'elicitation.url', { method: 'elicitation/create', params }, parseElicitResult) as Promise<ElicitAnswer<unknown>>;
+      return put(
+        context,
+        key,
+        'elicitation.url',
+        { method: 'elicitation/create', params },
+        parseElicitResult,
+      ) as Promise<ElicitAnswer<unknown>>;
     }
     const form = createForm(question.schema, context.requestMeta.revision, `elicit("${key}")`);
-    const params: ElicitRequestParams = { mode: 'form', message: question.message, requestedSchema: form.requestedSchema };
+    const params: ElicitRequestParams = {
+      mode: 'form',
+      message: question.message,
+      requestedSchema: form.requestedSchema,
+    };
     if (context.requestMeta.revision.forms === 'basic') delete params.mode;
-    return put(context, key, 'elicitation.form', { method: 'elicitation/create', params }, (answer) => parseFormAnswer(form, answer));
+    return put(context, key, 'elicitation.form', { method: 'elicitation/create', params }, (answer) =>
+      parseFormAnswer(form, answer),
+    );
   },
 
   async sample(context, key, params) {
@@ -95,12 +107,21 @@ async function put<T>(
   parse: (answer: unknown) => T | Promise<T>,
 ): Promise<T> {
   if (typeof key !== 'string' || key === '' || key.startsWith(reservedPrefix)) {
-    throw new TypeError(`A question needs a key of its own that does not start with "${reservedPrefix}", got ${JSON.stringify(key)}`);
+    throw new TypeError(
+      `A question needs a key of its own that does not start with "${reservedPrefix}", got ${JSON.stringify(key)}`,
+    );
   }
-  return context.era === 'legacy' ? putLegacy(context, feature, request, parse) : putModern(context, key, feature, request, parse);
+  return context.era === 'legacy'
+    ? putLegacy(context, feature, request, parse)
+    : putModern(context, key, feature, request, parse);
 }
 
-async function putLegacy<T>(context: CallContext, feature: ClientFeature, request: InputRequest, parse: (answer: unknown) => T | Promise<T>): Promise<T> {
+async function putLegacy<T>(
+  context: CallContext,
+  feature: ClientFeature,
+  request: InputRequest,
+  parse: (answer: unknown) => T | Promise<T>,
+): Promise<T> {
   if (!canAsk(context, feature)) throw new ToolError(`This needs a client that supports ${required[feature].words}`);
   let answer;
   try {
@@ -112,14 +133,22 @@ async function putLegacy<T>(context: CallContext, feature: ClientFeature, reques
   try {
     return await parse(answer);
   } catch (error) {
-    if (error instanceof BadAnswerError || error instanceof McpError) throw new ToolError(`The answer does not fit the question: ${error.message}`, { cause: error });
+    if (error instanceof BadAnswerError || error instanceof McpError)
+      throw new ToolError(`The answer does not fit the question: ${error.message}`, { cause: error });
     throw error;
   }
 }
 
-async function putModern<T>(context: CallContext, key: string, feature: ClientFeature, request: InputRequest, parse: (answer: unknown) => T | Promise<T>): Promise<T> {
+async function putModern<T>(
+  context: CallContext,
+  key: string,
+  feature: ClientFeature,
+  request: InputRequest,
+  parse: (answer: unknown) => T | Promise<T>,
+): Promise<T> {
   const rounds = roundsOf(context);
-  if (rounds.asked.has(key)) throw new TypeError(`The question "${key}" is open already; every question of a call needs a key of its own`);
+  if (rounds.asked.has(key))
+    throw new TypeError(`The question "${key}" is open already; every question of a call needs a key of its own`);
   const answer = rounds.answer(key);
   if (answer !== undefined) {
     try {

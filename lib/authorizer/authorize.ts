@@ -6,28 +6,52 @@ import { allow, deny } from './decisions';
 import type { Decision, ReadQuestion } from './decisions';
 
 /** May the caller run this tool with these arguments? A value where the authorizer gives one. */
-export function authorizeTool(core: ServerCore, { name, definition }: ToolEntry, args: unknown, context: CallContext): Decision | Promise<Decision> {
+export function authorizeTool(
+  core: ServerCore,
+  { name, definition }: ToolEntry,
+  args: unknown,
+  context: CallContext,
+): Decision | Promise<Decision> {
   if (definition.sensitive && !core.authorizerConfigured) {
-    return deny(`The tool "${name}" is sensitive, and this server has no authorizer to decide who may use it (option "authorizer")`);
+    return deny(
+      `The tool "${name}" is sensitive, and this server has no authorizer to decide who may use it (option "authorizer")`,
+    );
   }
   if (core.authorizer === undefined) return allow();
-  return decide(core, core.authorizer, { operation: 'call', kind: 'tool', name, definition, arguments: args as Record<string, unknown> }, context);
+  return decide(
+    core,
+    core.authorizer,
+    { operation: 'call', kind: 'tool', name, definition, arguments: args as Record<string, unknown> },
+    context,
+  );
 }
 
 /** May the caller know that this tool exists? Asking and allowing are both a yes. */
-export function isToolShown(core: ServerCore, { name, definition }: ToolEntry, context: CallContext): boolean | Promise<boolean> {
+export function isToolShown(
+  core: ServerCore,
+  { name, definition }: ToolEntry,
+  context: CallContext,
+): boolean | Promise<boolean> {
   if (core.authorizer === undefined) return true;
   const decision = decide(core, core.authorizer, { operation: 'list', kind: 'tool', name, definition }, context);
   return isPromise(decision) ? isShown(decision) : decision.decision !== 'deny';
 }
 
 /** May the caller read, subscribe to, get or complete this? */
-export function authorizeRead(core: ServerCore, question: ReadQuestion, context: CallContext): Decision | Promise<Decision> {
+export function authorizeRead(
+  core: ServerCore,
+  question: ReadQuestion,
+  context: CallContext,
+): Decision | Promise<Decision> {
   return core.readAuthorizer === undefined ? allow() : decide(core, core.readAuthorizer, question, context);
 }
 
 /** May the caller know that this resource, template or prompt exists? */
-export function isReadShown(core: ServerCore, question: ReadQuestion & { operation: 'list' }, context: CallContext): boolean | Promise<boolean> {
+export function isReadShown(
+  core: ServerCore,
+  question: ReadQuestion & { operation: 'list' },
+  context: CallContext,
+): boolean | Promise<boolean> {
   const decision = authorizeRead(core, question, context);
   return isPromise(decision) ? isShown(decision) : decision.decision !== 'deny';
 }
@@ -57,16 +81,26 @@ function decide<Q extends Question>(
 ): Decision | Promise<Decision> {
   try {
     const decision = authorizer(question, context);
-    return isPromise(decision) ? waitFor(core, decision, question, context) : checked(core, decision, question, context);
+    return isPromise(decision)
+      ? waitFor(core, decision, question, context)
+      : checked(core, decision, question, context);
   } catch (error) {
     return failed(core, error, question, context);
   }
 }
 
-async function waitFor(core: ServerCore, pending: Promise<Decision>, question: Question, context: CallContext): Promise<Decision> {
+async function waitFor(
+  core: ServerCore,
+  pending: Promise<Decision>,
+  question: Question,
+  context: CallContext,
+): Promise<Decision> {
   let timer: NodeJS.Timeout | undefined;
   const tooSlow = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no decision within ${core.authorizerTimeoutMs} ms`)), core.authorizerTimeoutMs);
+    timer = setTimeout(
+      () => reject(new Error(`no decision within ${core.authorizerTimeoutMs} ms`)),
+      core.authorizerTimeoutMs,
+    );
     timer.unref();
   });
   try {
@@ -86,6 +120,12 @@ function checked(core: ServerCore, decision: Decision, question: Question, conte
 
 function failed(core: ServerCore, cause: unknown, { operation, kind, name }: Question, context: CallContext): Decision {
   const doing = operation === 'list' ? `listing ${kind} "${name}"` : `a call of ${kind} "${name}"`;
-  core.onError(new Error(`The authorizer failed while deciding about ${doing}: ${cause instanceof Error ? cause.message : 'not an Error'}`, { cause }), context);
+  core.onError(
+    new Error(
+      `The authorizer failed while deciding about ${doing}: ${cause instanceof Error ? cause.message : 'not an Error'}`,
+      { cause },
+    ),
+    context,
+  );
   return undecided;
 }

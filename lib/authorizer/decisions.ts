@@ -51,26 +51,44 @@ export function elicit(prompt: string | ApprovalPrompt): Decision {
 
 /** May the caller know of this tool (`'list'`), or run it with these arguments (`'call'`)? */
 export type ToolQuestion =
-  | { readonly operation: 'call'; readonly kind: 'tool'; readonly name: string; readonly definition: ToolDefinition; readonly arguments: Record<string, unknown> }
+  | {
+      readonly operation: 'call';
+      readonly kind: 'tool';
+      readonly name: string;
+      readonly definition: ToolDefinition;
+      readonly arguments: Record<string, unknown>;
+    }
   | { readonly operation: 'list'; readonly kind: 'tool'; readonly name: string; readonly definition: ToolDefinition };
 
 /** May the caller know of this resource or prompt (`'list'`), or use it (`'call'`)? */
 export type ReadQuestion = { readonly name: string } & (
-    | { readonly operation: 'list'; readonly kind: 'resource'; readonly definition: Resource; readonly uri: string }
-    | { readonly operation: 'list'; readonly kind: 'resourceTemplate'; readonly definition: ResourceTemplate }
-    | { readonly operation: 'list'; readonly kind: 'prompt'; readonly definition: Prompt }
-    | {
-        readonly operation: 'call';
-        readonly kind: 'resource';
-        readonly method: 'resources/read' | 'resources/subscribe';
-        readonly definition: Resource | ResourceTemplate;
-        readonly uri: string;
-        /** The template's variables, decoded. */
-        readonly arguments: Record<string, unknown>;
-      }
-    | { readonly operation: 'call'; readonly kind: 'resourceTemplate'; readonly method: 'completion/complete'; readonly definition: ResourceTemplate; readonly arguments: Record<string, unknown> }
-    | { readonly operation: 'call'; readonly kind: 'prompt'; readonly method: 'prompts/get' | 'completion/complete'; readonly definition: Prompt; readonly arguments: Record<string, unknown> }
-  );
+  | { readonly operation: 'list'; readonly kind: 'resource'; readonly definition: Resource; readonly uri: string }
+  | { readonly operation: 'list'; readonly kind: 'resourceTemplate'; readonly definition: ResourceTemplate }
+  | { readonly operation: 'list'; readonly kind: 'prompt'; readonly definition: Prompt }
+  | {
+      readonly operation: 'call';
+      readonly kind: 'resource';
+      readonly method: 'resources/read' | 'resources/subscribe';
+      readonly definition: Resource | ResourceTemplate;
+      readonly uri: string;
+      /** The template's variables, decoded. */
+      readonly arguments: Record<string, unknown>;
+    }
+  | {
+      readonly operation: 'call';
+      readonly kind: 'resourceTemplate';
+      readonly method: 'completion/complete';
+      readonly definition: ResourceTemplate;
+      readonly arguments: Record<string, unknown>;
+    }
+  | {
+      readonly operation: 'call';
+      readonly kind: 'prompt';
+      readonly method: 'prompts/get' | 'completion/complete';
+      readonly definition: Prompt;
+      readonly arguments: Record<string, unknown>;
+    }
+);
 
 /** Decides about tools. Runs on every call, with the caller of that call; one that throws or is too slow denies. */
 export type Authorizer = (call: ToolQuestion, context: Context) => Decision | Promise<Decision>;

@@ -24,7 +24,10 @@ export function denialOf({ reason, scopes }: Decision & { decision: 'deny' }, co
 
 /** For a tool: a result that the model reads. */
 export function denialResult(denial: Denial): CallToolResult {
-  const text = denial.code === 'authorization_denied' ? `Not authorized: ${denial.reason}` : `Authorization required: ${denial.reason}`;
+  const text =
+    denial.code === 'authorization_denied'
+      ? `Not authorized: ${denial.reason}`
+      : `Authorization required: ${denial.reason}`;
   return { content: [{ type: 'text', text }], isError: true, _meta: { [denialKey]: denial } };
 }
 

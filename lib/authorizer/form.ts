@@ -36,7 +36,9 @@ export function createForm(schema: Schema, revision: Revision, owner: string): F
   if (form === undefined) {
     const { json, validate } = compileArgumentsSchema(schema, owner);
     const fields = Object.entries(isObject(json.properties) ? json.properties : {});
-    const properties = Object.fromEntries(fields.map(([name, field]) => [name, flatField(field, `${owner}, field "${name}"`)]));
+    const properties = Object.fromEntries(
+      fields.map(([name, field]) => [name, flatField(field, `${owner}, field "${name}"`)]),
+    );
     const required = Array.isArray(json.required) ? { required: json.required as string[] } : undefined;
     form = { requestedSchema: { type: 'object', properties, ...required }, validate };
     forms.set(schema, form);
@@ -46,32 +48,47 @@ export function createForm(schema: Schema, revision: Revision, owner: string): F
 
 function flatField(field: unknown, where: string): JsonSchema {
   if (!isObject(field) || typeof field.type !== 'string' || !(field.type in keywords)) {
-    throw new TypeError(`${where}: a form asks for strings, numbers, booleans and choices only, not for ${JSON.stringify(isObject(field) ? (field.type ?? Object.keys(field)[0]) : field)}`);
+    throw new TypeError(
+      `${where}: a form asks for strings, numbers, booleans and choices only, not for ${JSON.stringify(isObject(field) ? (field.type ?? Object.keys(field)[0]) : field)}`,
+    );
   }
   const known = keywords[field.type]!;
   const kept: JsonSchema = {};
   for (const [keyword, value] of Object.entries(field)) {
     // Libraries repeat a format as a pattern; the format says it.
     if (keyword === 'pattern' && formats.includes(field.format as string)) continue;
-    if (!everywhere.includes(keyword) && !known.includes(keyword)) throw new TypeError(`${where}: a form cannot express "${keyword}"`);
-    if (keyword === 'format' && !formats.includes(value as string)) throw new TypeError(`${where}: a form has no format ${JSON.stringify(value)}, only ${formats.join(', ')}`);
+    if (!everywhere.includes(keyword) && !known.includes(keyword))
+      throw new TypeError(`${where}: a form cannot express "${keyword}"`);
+    if (keyword === 'format' && !formats.includes(value as string))
+      throw new TypeError(`${where}: a form has no format ${JSON.stringify(value)}, only ${formats.join(', ')}`);
     kept[keyword] = value;
   }
-  if (field.type === 'array' && !isChoice(field.items)) throw new TypeError(`${where}: a list in a form is a choice: items need "enum" or "anyOf" of const and title`);
+  if (field.type === 'array' && !isChoice(field.items))
+    throw new TypeError(`${where}: a list in a form is a choice: items need "enum" or "anyOf" of const and title`);
   return kept;
 }
 
 function isChoice(items: unknown): boolean {
-  return isObject(items) && (Array.isArray(items.enum) || (Array.isArray(items.anyOf) && items.anyOf.every((one) => isObject(one) && 'const' in one && 'title' in one)));
+  return (
+    isObject(items) &&
+    (Array.isArray(items.enum) ||
+      (Array.isArray(items.anyOf) && items.anyOf.every((one) => isObject(one) && 'const' in one && 'title' in one)))
+  );
 }
 
 /** 2025-06-18: single choices with `enumNames`, defaults for booleans only. */
 function basicForm(full: Form['requestedSchema'], owner: string): Form['requestedSchema'] {
   const properties = Object.entries(full.properties).map(([name, field]) => {
-    if (field.type === 'array') throw new TypeError(`${owner}, field "${name}": this client's revision has no choice of several`);
+    if (field.type === 'array')
+      throw new TypeError(`${owner}, field "${name}": this client's revision has no choice of several`);
     const { oneOf, default: preset, ...rest } = field;
-    const choices = Array.isArray(oneOf) ? { enum: oneOf.map((one) => one.const), enumNames: oneOf.map((one) => one.title) } : undefined;
-    return [name, { ...rest, ...choices, ...(field.type === 'boolean' && preset !== undefined ? { default: preset } : undefined) }] as const;
+    const choices = Array.isArray(oneOf)
+      ? { enum: oneOf.map((one) => one.const), enumNames: oneOf.map((one) => one.title) }
+      : undefined;
+    return [
+      name,
+      { ...rest, ...choices, ...(field.type === 'boolean' && preset !== undefined ? { default: preset } : undefined) },
+    ] as const;
   });
   return { ...full, properties: Object.fromEntries(properties) };
 }

@@ -46,21 +46,35 @@ export async function askClient(context: CallContext, request: InputRequest): Pr
   let cancelled: (() => void) | undefined;
   try {
     const response = await new Promise<JsonRpcResponse>((resolve, reject) => {
-      session.addQuestion(id, (answer) => (answer === undefined ? reject(new UnansweredError('ended')) : resolve(answer)));
+      session.addQuestion(id, (answer) =>
+        answer === undefined ? reject(new UnansweredError('ended')) : resolve(answer),
+      );
       cancelled = () => reject(new UnansweredError('cancelled'));
       context.signal.addEventListener('abort', cancelled);
       timer = setTimeout(() => reject(new UnansweredError('timeout')), core.elicitationTimeoutMs).unref();
       if (context.progressToken !== undefined) {
         signOfLife = setInterval(() => context.waiting('Waiting for an answer'), progressIntervalMs).unref();
       }
-      if (!caller.send({ jsonrpc: '2.0', id, method: request.method, params: request.params as Record<string, unknown> | undefined })) reject(new UnansweredError('unreachable'));
+      if (
+        !caller.send({
+          jsonrpc: '2.0',
+          id,
+          method: request.method,
+          params: request.params as Record<string, unknown> | undefined,
+        })
+      )
+        reject(new UnansweredError('unreachable'));
     });
     if ('result' in response) return response.result;
     throw new UnansweredError('refused', { cause: response.error });
   } catch (error) {
     if (error instanceof UnansweredError && (error.why === 'timeout' || error.why === 'cancelled')) {
       // 2025-11-25, lifecycle, "Timeouts": say that nobody waits any more.
-      caller.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason: error.message } });
+      caller.send({
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: { requestId: id, reason: error.message },
+      });
     }
     throw error;
   } finally {

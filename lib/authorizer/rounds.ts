@@ -135,9 +135,11 @@ function openRounds(context: CallContext, { inputResponses = {}, requestState }:
 }
 
 function openState(context: CallContext, requestState: unknown): SealedState | undefined {
-  const opened = typeof requestState === 'string' ? context.core.states.open(requestState, bindingOf(context)) : 'invalid';
+  const opened =
+    typeof requestState === 'string' ? context.core.states.open(requestState, bindingOf(context)) : 'invalid';
   // basic/patterns/mrtr, "Server Requirements" 4: state that fails verification MUST be rejected.
-  if (opened === 'invalid') throw new McpError(ErrorCode.InvalidParams, 'requestState is not one that was given for this request');
+  if (opened === 'invalid')
+    throw new McpError(ErrorCode.InvalidParams, 'requestState is not one that was given for this request');
   // Too old, or sealed by a key that is gone: nobody's fault, so the questions are asked anew.
   return typeof opened === 'string' ? undefined : (opened.payload as SealedState);
 }

@@ -28,9 +28,16 @@ interface Target {
   readonly argumentNames: readonly string[];
 }
 
-async function complete(core: ServerCore, { ref, argument, context: given }: CompleteParams, context: CallContext): Promise<{ completion: Completion }> {
+async function complete(
+  core: ServerCore,
+  { ref, argument, context: given }: CompleteParams,
+  context: CallContext,
+): Promise<{ completion: Completion }> {
   const others = given?.arguments ?? {};
-  const unknown = ref.type === 'ref/prompt' ? unknownPrompt(ref.name) : new McpError(ErrorCode.InvalidParams, `Unknown resource template: ${ref.uri.slice(0, 256)}`);
+  const unknown =
+    ref.type === 'ref/prompt'
+      ? unknownPrompt(ref.name)
+      : new McpError(ErrorCode.InvalidParams, `Unknown resource template: ${ref.uri.slice(0, 256)}`);
   const target = find(core, ref, { ...others, [argument.name]: argument.value });
   if (target === undefined) throw unknown;
   const decision = await authorizeRead(core, target.question, context);
@@ -39,11 +46,21 @@ async function complete(core: ServerCore, { ref, argument, context: given }: Com
   if (!allowed || !known) {
     if (!(await isReadShown(core, target.list, context))) throw unknown;
     if (allowed) throw new McpError(ErrorCode.InvalidParams, `Unknown argument: ${argument.name.slice(0, 128)}`);
-    throw denialError(decision.decision === 'deny' ? denialOf(decision, context) : { code: 'authorization_required', reason: 'This needs approval, and completion cannot ask for it', prompt: decision.prompt.message });
+    throw denialError(
+      decision.decision === 'deny'
+        ? denialOf(decision, context)
+        : {
+            code: 'authorization_required',
+            reason: 'This needs approval, and completion cannot ask for it',
+            prompt: decision.prompt.message,
+          },
+    );
   }
   const completer = Object.hasOwn(target.completers, argument.name) ? target.completers[argument.name] : undefined;
   const values = (await completer?.(argument.value, others, context)) ?? [];
-  return { completion: { values: values.slice(0, maxValues), total: values.length, hasMore: values.length > maxValues } };
+  return {
+    completion: { values: values.slice(0, maxValues), total: values.length, hasMore: values.length > maxValues },
+  };
 }
 
 function find({ registry }: ServerCore, ref: CompleteParams['ref'], args: Record<string, string>): Target | undefined {
@@ -53,13 +70,30 @@ function find({ registry }: ServerCore, ref: CompleteParams['ref'], args: Record
     if (prompt === undefined) return undefined;
     const { name, definition, complete: completers } = prompt;
     const about = { kind: 'prompt', name, definition } as const;
-    return { question: { ...common, ...about }, list: { operation: 'list', ...about }, completers, argumentNames: (definition.arguments ?? []).map((one) => one.name) };
+    return {
+      question: { ...common, ...about },
+      list: { operation: 'list', ...about },
+      completers,
+      argumentNames: (definition.arguments ?? []).map((one) => one.name),
+    };
   }
   const template = registry.templates.get(ref.uri);
   if (template === undefined) return undefined;
-  const { name, definition, config, template: { variableNames } } = template;
+  const {
+    name,
+    definition,
+    config,
+    template: { variableNames },
+  } = template;
   const about = { kind: 'resourceTemplate', name, definition } as const;
-  return { question: { ...common, ...about }, list: { operation: 'list', ...about }, completers: config.complete ?? {}, argumentNames: variableNames };
+  return {
+    question: { ...common, ...about },
+    list: { operation: 'list', ...about },
+    completers: config.complete ?? {},
+    argumentNames: variableNames,
+  };
 }
 
-export const completionMethods = { 'completion/complete': method('completions', 'reads', parseCompleteParams, complete) };
+export const completionMethods = {
+  'completion/complete': method('completions', 'reads', parseCompleteParams, complete),
+};

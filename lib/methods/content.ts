@@ -17,7 +17,9 @@ export function contentFor(blocks: ContentBlock[], { contentKinds }: Revision): 
 }
 
 function describe(block: ContentBlock): string {
-  return block.type === 'resource_link' ? describeLink(block) : `[${block.type} content, ${'mimeType' in block ? block.mimeType : 'unknown type'}]`;
+  return block.type === 'resource_link'
+    ? describeLink(block)
+    : `[${block.type} content, ${'mimeType' in block ? block.mimeType : 'unknown type'}]`;
 }
 
 function describeLink({ uri, name, title, description }: ResourceLink): string {

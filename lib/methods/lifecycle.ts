@@ -15,7 +15,11 @@ import { cacheHints } from './lists';
 import { method } from './method';
 
 /** What works, for a client of this revision on this transport. */
-function capabilitiesFor({ registry: { declared }, extensions, experimental }: ServerCore, revision: Revision, hearsServer: boolean): ServerCapabilities {
+function capabilitiesFor(
+  { registry: { declared }, extensions, experimental }: ServerCore,
+  revision: Revision,
+  hearsServer: boolean,
+): ServerCapabilities {
   const listChanged = hearsServer ? { listChanged: true } : {};
   const all: ServerCapabilities = {
     logging: {},
@@ -30,7 +34,9 @@ function capabilitiesFor({ registry: { declared }, extensions, experimental }: S
 }
 
 function implementationFor({ info }: ServerCore, { implementationFields }: Revision): object {
-  return Object.fromEntries(Object.entries(info).filter(([field, value]) => implementationFields.has(field) && value !== undefined));
+  return Object.fromEntries(
+    Object.entries(info).filter(([field, value]) => implementationFields.has(field) && value !== undefined),
+  );
 }
 
 type InitializeParams = ReturnType<typeof parseInitializeParams>;

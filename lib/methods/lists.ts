@@ -7,7 +7,10 @@ import { isObject } from '../protocol/json-rpc';
 import type { Revision } from '../protocol/revisions';
 
 /** The entries that `isShown` lets this caller see, each asked about once. */
-export async function visible<T>(entries: Iterable<T>, isShown: (entry: T) => boolean | Promise<boolean>): Promise<T[]> {
+export async function visible<T>(
+  entries: Iterable<T>,
+  isShown: (entry: T) => boolean | Promise<boolean>,
+): Promise<T[]> {
   const all = [...entries];
   const answers = await Promise.all(all.map((entry) => isShown(entry)));
   return all.filter((_, index) => answers[index]);
@@ -21,9 +24,14 @@ const cursorFormat = /^p([1-9]\d{0,8})$/;
  * @throws {McpError} -32602 for a cursor that is none of ours.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination
  */
-export function pageOf<T>(entries: readonly T[], cursor: string | null | undefined, pageSize: number): { page: readonly T[]; nextCursor?: string } {
+export function pageOf<T>(
+  entries: readonly T[],
+  cursor: string | null | undefined,
+  pageSize: number,
+): { page: readonly T[]; nextCursor?: string } {
   const start = cursor === undefined || cursor === null ? 0 : readCursor(cursor);
-  if (start > 0 && start >= entries.length) throw new McpError(ErrorCode.InvalidParams, 'Invalid params: cursor is past the end of the list');
+  if (start > 0 && start >= entries.length)
+    throw new McpError(ErrorCode.InvalidParams, 'Invalid params: cursor is past the end of the list');
   const end = start + pageSize;
   const page = start === 0 && end >= entries.length ? entries : entries.slice(start, end);
   return end < entries.length ? { page, nextCursor: Buffer.from(`p${end}`).toString('base64url') } : { page };
@@ -31,7 +39,8 @@ export function pageOf<T>(entries: readonly T[], cursor: string | null | undefin
 
 function readCursor(cursor: string): number {
   const match = cursorFormat.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
-  if (match === null) throw new McpError(ErrorCode.InvalidParams, 'Invalid params: cursor is not one that this server gave');
+  if (match === null)
+    throw new McpError(ErrorCode.InvalidParams, 'Invalid params: cursor is not one that this server gave');
   return Number(match[1]);
 }
 
@@ -44,7 +53,9 @@ export function project<T extends object>(definition: T, revision: Revision): ob
   if (known === undefined) projections.set(definition, (known = new Map()));
   let projection = known.get(revision.version);
   if (projection === undefined) {
-    projection = Object.fromEntries(Object.entries(definition).filter(([field, value]) => revision.fields.has(field) && fits(field, value, revision)));
+    projection = Object.fromEntries(
+      Object.entries(definition).filter(([field, value]) => revision.fields.has(field) && fits(field, value, revision)),
+    );
     known.set(revision.version, projection);
   }
   return projection;
@@ -60,7 +71,12 @@ function fits(field: string, value: unknown, { structuredContent }: Revision): b
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
  */
-export function cacheHints(core: ServerCore, what: Cacheable, context: CallContext, own = core.cache[what]): object | undefined {
+export function cacheHints(
+  core: ServerCore,
+  what: Cacheable,
+  context: CallContext,
+  own = core.cache[what],
+): object | undefined {
   if (context.era === 'legacy') return undefined;
   const scope = differsByCaller(core, what) ? 'private' : (own?.cacheScope ?? (what === 'read' ? 'private' : 'public'));
   return { ttlMs: own?.ttlMs ?? 0, cacheScope: scope };

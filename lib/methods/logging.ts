@@ -8,7 +8,11 @@ import type { ServerCore } from '../core';
 import { parseSetLevelParams } from '../protocol/params';
 import { method } from './method';
 
-async function setLevel(_core: ServerCore, { level }: ReturnType<typeof parseSetLevelParams>, { caller }: CallContext): Promise<object> {
+async function setLevel(
+  _core: ServerCore,
+  { level }: ReturnType<typeof parseSetLevelParams>,
+  { caller }: CallContext,
+): Promise<object> {
   if (caller.session !== undefined) {
     caller.session.record.logLevel = level;
     await caller.saveSession();

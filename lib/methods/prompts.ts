@@ -26,7 +26,11 @@ export function unknownPrompt(name: string): McpError {
   return new McpError(ErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 128)}`);
 }
 
-export function isPromptShown(core: ServerCore, { name, definition }: PromptEntry, context: CallContext): boolean | Promise<boolean> {
+export function isPromptShown(
+  core: ServerCore,
+  { name, definition }: PromptEntry,
+  context: CallContext,
+): boolean | Promise<boolean> {
   return isReadShown(core, { operation: 'list', kind: 'prompt', name, definition }, context);
 }
 
@@ -36,15 +40,35 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
   const prompt = core.registry.prompts.get(params.name);
   if (prompt === undefined) throw unknownPrompt(params.name);
   const raw = params.arguments ?? {};
-  context.target = { name: params.name, args: raw, inputResponses: params.inputResponses, requestState: params.requestState };
+  context.target = {
+    name: params.name,
+    args: raw,
+    inputResponses: params.inputResponses,
+    requestState: params.requestState,
+  };
   const { name, definition } = prompt;
   let args: unknown;
   try {
     checkRounds(context);
     const parsed = await prompt.input.validate(raw);
-    if (parsed.issues !== undefined) throw new McpError(ErrorCode.InvalidParams, `Invalid arguments for prompt ${name}:\n${describeIssues(parsed.issues)}`);
+    if (parsed.issues !== undefined)
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `Invalid arguments for prompt ${name}:\n${describeIssues(parsed.issues)}`,
+      );
     args = parsed.value;
-    const decision = await authorizeRead(core, { operation: 'call', kind: 'prompt', method: 'prompts/get', name, definition, arguments: args as Record<string, unknown> }, context);
+    const decision = await authorizeRead(
+      core,
+      {
+        operation: 'call',
+        kind: 'prompt',
+        method: 'prompts/get',
+        name,
+        definition,
+        arguments: args as Record<string, unknown>,
+      },
+      context,
+    );
     if (decision.decision === 'deny') throw denialError(denialOf(decision, context));
     if (decision.decision === 'elicit') {
       const outcome = await approve(decision.prompt, context);
@@ -67,9 +91,14 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
   return result;
 }
 
-function toPromptResult({ name, definition: { description } }: PromptEntry, value: PromptReturn, revision: Revision): GetPromptResult {
+function toPromptResult(
+  { name, definition: { description } }: PromptEntry,
+  value: PromptReturn,
+  revision: Revision,
+): GetPromptResult {
   const about = description === undefined ? undefined : { description };
-  if (typeof value === 'string') return { ...about, messages: [{ role: 'user', content: { type: 'text', text: value } }] };
+  if (typeof value === 'string')
+    return { ...about, messages: [{ role: 'user', content: { type: 'text', text: value } }] };
   const messages: unknown = Array.isArray(value) ? value : isObject(value) ? value.messages : undefined;
   if (!Array.isArray(messages) || !messages.every(isPromptMessage)) {
     throw new TypeError(`prompt "${name}" returned none of text, messages and a GetPromptResult`);
@@ -82,7 +111,11 @@ function isPromptMessage(value: unknown): value is PromptMessage {
   return isObject(value) && (value.role === 'user' || value.role === 'assistant') && isContent([value.content]);
 }
 
-async function listPrompts(core: ServerCore, { cursor }: ReturnType<typeof parseListParams>, context: CallContext): Promise<object> {
+async function listPrompts(
+  core: ServerCore,
+  { cursor }: ReturnType<typeof parseListParams>,
+  context: CallContext,
+): Promise<object> {
   const shown = await visible(core.registry.prompts.values(), (prompt) => isPromptShown(core, prompt, context));
   const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
   return {

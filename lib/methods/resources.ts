@@ -37,14 +37,19 @@ function find(core: ServerCore, uri: string): Found | undefined {
   return undefined;
 }
 
-function listQuestion({ name, definition }: ResourceEntry | TemplateEntry, uri: string): ReadQuestion & { operation: 'list' } {
+function listQuestion(
+  { name, definition }: ResourceEntry | TemplateEntry,
+  uri: string,
+): ReadQuestion & { operation: 'list' } {
   return 'uri' in definition
     ? { operation: 'list', kind: 'resource', name, definition, uri }
     : { operation: 'list', kind: 'resourceTemplate', name, definition };
 }
 
 function notFound(uri: string, context: CallContext): McpError {
-  return new McpError(context.requestMeta.revision.resourceNotFound, `Resource not found: ${uri.slice(0, 256)}`, { uri });
+  return new McpError(context.requestMeta.revision.resourceNotFound, `Resource not found: ${uri.slice(0, 256)}`, {
+    uri,
+  });
 }
 
 /** What this caller may use `uri` for. @throws {McpError} as if it did not exist, where the caller may not know of it. */
@@ -60,18 +65,28 @@ async function permitted(
   const refuse = async (error: McpError): Promise<never> => {
     throw (await isReadShown(core, listQuestion(entry, uri), context)) ? error : notFound(uri, context);
   };
-  if (variables === 'malformed') return refuse(new McpError(ErrorCode.InvalidParams, 'Invalid params: uri has malformed percent-encoding', { uri }));
+  if (variables === 'malformed')
+    return refuse(new McpError(ErrorCode.InvalidParams, 'Invalid params: uri has malformed percent-encoding', { uri }));
   try {
     if (context.target !== undefined) checkRounds(context);
   } catch (error) {
     return refuse(error as McpError);
   }
   const { name, definition } = entry;
-  const decision = await authorizeRead(core, { operation: 'call', kind: 'resource', method: operation, name, definition, uri, arguments: variables }, context);
+  const decision = await authorizeRead(
+    core,
+    { operation: 'call', kind: 'resource', method: operation, name, definition, uri, arguments: variables },
+    context,
+  );
   if (decision.decision === 'deny') return refuse(denialError(denialOf(decision, context)));
   if (decision.decision === 'elicit') {
     // Only a read can be asked again (basic/patterns/mrtr, "Supported Requests").
-    if (operation === 'resources/subscribe') throw denialError({ code: 'authorization_required', reason: 'This needs approval, and a subscription cannot ask for it', prompt: decision.prompt.message });
+    if (operation === 'resources/subscribe')
+      throw denialError({
+        code: 'authorization_required',
+        reason: 'This needs approval, and a subscription cannot ask for it',
+        prompt: decision.prompt.message,
+      });
     const outcome = await approve(decision.prompt, context);
     if (outcome === 'asked') return { entry, variables, ask: await context.rounds!.inputRequired(context) };
     if (outcome !== 'approved') throw denialError(outcome);
@@ -81,7 +96,11 @@ async function permitted(
 
 type ReadParams = ReturnType<typeof parseReadParams>;
 
-async function readResource(core: ServerCore, { uri, inputResponses, requestState }: ReadParams, context: CallContext): Promise<object> {
+async function readResource(
+  core: ServerCore,
+  { uri, inputResponses, requestState }: ReadParams,
+  context: CallContext,
+): Promise<object> {
   context.target = { name: uri, args: {}, inputResponses, requestState };
   const { entry, variables, ask } = await permitted(core, uri, 'resources/read', context);
   if (ask !== undefined) return ask;
@@ -97,7 +116,11 @@ async function readResource(core: ServerCore, { uri, inputResponses, requestStat
   return { ...result, ...cacheHints(core, 'read', context, entry.config.cache ?? core.cache.read) };
 }
 
-function toReadResult({ name, definition: { mimeType } }: ResourceEntry | TemplateEntry, uri: string, value: ResourceReturn): ReadResourceResult {
+function toReadResult(
+  { name, definition: { mimeType } }: ResourceEntry | TemplateEntry,
+  uri: string,
+  value: ResourceReturn,
+): ReadResourceResult {
   const about = mimeType === undefined ? { uri } : { uri, mimeType };
   if (typeof value === 'string') return { contents: [{ ...about, text: value }] };
   if (value instanceof Uint8Array) return { contents: [{ ...about, blob: Buffer.from(value).toString('base64') }] };
@@ -109,7 +132,11 @@ function toReadResult({ name, definition: { mimeType } }: ResourceEntry | Templa
 }
 
 function isContents(value: unknown): value is ResourceContents {
-  return isObject(value) && typeof value.uri === 'string' && (typeof value.text === 'string' || typeof value.blob === 'string');
+  return (
+    isObject(value) &&
+    typeof value.uri === 'string' &&
+    (typeof value.text === 'string' || typeof value.blob === 'string')
+  );
 }
 
 type ListParams = ReturnType<typeof parseListParams>;
@@ -121,7 +148,9 @@ async function listResources(core: ServerCore, { cursor }: ListParams, context: 
   // One name, one entry: a resource registered by itself stands for its uri.
   const instances = listed.flat().filter(({ uri }) => !registry.resources.has(uri));
   const entries = [...own, ...instances.map((definition: Resource) => ({ name: definition.name, definition }))];
-  const shown = await visible(entries, ({ name, definition }) => isReadShown(core, { operation: 'list', kind: 'resource', name, definition, uri: definition.uri }, context));
+  const shown = await visible(entries, ({ name, definition }) =>
+    isReadShown(core, { operation: 'list', kind: 'resource', name, definition, uri: definition.uri }, context),
+  );
   const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
   return {
     resources: page.map(({ definition }) => project(definition, context.requestMeta.revision)),
@@ -131,7 +160,9 @@ async function listResources(core: ServerCore, { cursor }: ListParams, context: 
 }
 
 async function listTemplates(core: ServerCore, { cursor }: ListParams, context: CallContext): Promise<object> {
-  const shown = await visible(core.registry.templates.values(), (entry) => isReadShown(core, listQuestion(entry, ''), context));
+  const shown = await visible(core.registry.templates.values(), (entry) =>
+    isReadShown(core, listQuestion(entry, ''), context),
+  );
   const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
   return {
     resourceTemplates: page.map(({ definition }) => project(definition, context.requestMeta.revision)),
@@ -146,7 +177,8 @@ async function subscribe(core: ServerCore, { uri }: UriParams, context: CallCont
   await permitted(core, uri, 'resources/subscribe', context);
   const { session } = context.caller;
   if (session !== undefined && !session.record.subscriptions.includes(uri)) {
-    if (session.record.subscriptions.length >= maxSubscriptions) throw new McpError(ErrorCode.InvalidRequest, `A session may subscribe to ${maxSubscriptions} resources`);
+    if (session.record.subscriptions.length >= maxSubscriptions)
+      throw new McpError(ErrorCode.InvalidRequest, `A session may subscribe to ${maxSubscriptions} resources`);
     session.record.subscriptions = [...session.record.subscriptions, uri];
     await context.caller.saveSession();
   }

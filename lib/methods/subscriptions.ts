@@ -17,16 +17,28 @@ const listChanges = {
   'notifications/resources/list_changed': 'resourcesListChanged',
 } as const satisfies Record<string, keyof SubscriptionFilter>;
 
-async function listen(core: ServerCore, { notifications }: ReturnType<typeof parseListenParams>, context: CallContext): Promise<object> {
+async function listen(
+  core: ServerCore,
+  { notifications }: ReturnType<typeof parseListenParams>,
+  context: CallContext,
+): Promise<object> {
   const { caller, requestId: id } = context;
-  if (caller.listen === undefined || id === undefined) throw new McpError(ErrorCode.InvalidRequest, 'subscriptions/listen answers with a stream, which this client does not accept');
+  if (caller.listen === undefined || id === undefined)
+    throw new McpError(
+      ErrorCode.InvalidRequest,
+      'subscriptions/listen answers with a stream, which this client does not accept',
+    );
   const honoured = await honouredFilter(core, notifications, context);
   await caller.listen(createSubscription(id, honoured));
   return { _meta: { [subscriptionIdKey]: id } };
 }
 
 /** What of the wishes the server offers and the caller is permitted. */
-async function honouredFilter(core: ServerCore, asked: SubscriptionFilter, context: CallContext): Promise<SubscriptionFilter> {
+async function honouredFilter(
+  core: ServerCore,
+  asked: SubscriptionFilter,
+  context: CallContext,
+): Promise<SubscriptionFilter> {
   const { declared } = core.registry;
   const honoured: SubscriptionFilter = {};
   if (asked.toolsListChanged && declared.has('tools')) honoured.toolsListChanged = true;
@@ -34,7 +46,8 @@ async function honouredFilter(core: ServerCore, asked: SubscriptionFilter, conte
   if (asked.resourcesListChanged && declared.has('resources')) honoured.resourcesListChanged = true;
   if (asked.resourceSubscriptions !== undefined && declared.has('resources')) {
     const permitted: string[] = [];
-    for (const uri of new Set(asked.resourceSubscriptions)) if (await maySubscribe(core, uri, context)) permitted.push(uri);
+    for (const uri of new Set(asked.resourceSubscriptions))
+      if (await maySubscribe(core, uri, context)) permitted.push(uri);
     honoured.resourceSubscriptions = permitted;
   }
   return honoured;
@@ -44,10 +57,16 @@ function createSubscription(id: RequestId, filter: SubscriptionFilter): Subscrip
   const uris = new Set(filter.resourceSubscriptions);
   return {
     id,
-    acknowledgement: tagged({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { notifications: filter } }, id),
+    acknowledgement: tagged(
+      { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { notifications: filter } },
+      id,
+    ),
     select({ message, uri }) {
       const field = listChanges[message.method as keyof typeof listChanges] as keyof SubscriptionFilter | undefined;
-      const wanted = field === undefined ? message.method === 'notifications/resources/updated' && uri !== undefined && uris.has(uri) : filter[field] === true;
+      const wanted =
+        field === undefined
+          ? message.method === 'notifications/resources/updated' && uri !== undefined && uris.has(uri)
+          : filter[field] === true;
       return wanted ? tagged(message, id) : undefined;
     },
   };
@@ -55,7 +74,10 @@ function createSubscription(id: RequestId, filter: SubscriptionFilter): Subscrip
 
 /** The id in its own type: 0 stays a number. */
 function tagged(message: JsonRpcNotification, id: RequestId): JsonRpcNotification {
-  return { ...message, params: { ...message.params, _meta: { ...(message.params?._meta as object | undefined), [subscriptionIdKey]: id } } };
+  return {
+    ...message,
+    params: { ...message.params, _meta: { ...(message.params?._meta as object | undefined), [subscriptionIdKey]: id } },
+  };
 }
 
 export const subscriptionMethods = { 'subscriptions/listen': method('core', 'any', parseListenParams, listen) };

@@ -25,7 +25,9 @@ function plainResult(tool: ToolEntry, value: unknown, revision: Revision): CallT
   if (value === undefined) return { content: [] };
   if (isContent(value)) return { content: contentFor(value, revision) };
   if (isObject(value)) return fullResult(tool, value, revision);
-  throw new TypeError(`tool "${tool.name}" returned ${describe(value)}; return a string, content blocks, a CallToolResult, or declare an outputSchema`);
+  throw new TypeError(
+    `tool "${tool.name}" returned ${describe(value)}; return a string, content blocks, a CallToolResult, or declare an outputSchema`,
+  );
 }
 
 /** With an `outputSchema`, what is not marked as a full result is the structured value itself. */
@@ -44,18 +46,26 @@ async function structuredResult(tool: ToolEntry, value: unknown, revision: Revis
 async function validated(tool: ToolEntry, value: unknown): Promise<unknown> {
   const result = await tool.output!.validate(value);
   if (result.issues === undefined) return result.value;
-  throw new TypeError(`tool "${tool.name}" returned what its outputSchema does not allow: ${describeIssues(result.issues)}`);
+  throw new TypeError(
+    `tool "${tool.name}" returned what its outputSchema does not allow: ${describeIssues(result.issues)}`,
+  );
 }
 
 function fullResult(tool: ToolEntry, value: Record<string, unknown>, revision: Revision): CallToolResult {
   const { structuredContent, content, ...rest } = value;
   const structured = 'structuredContent' in value ? structuredFor(structuredContent, revision) : undefined;
   if (isContent(content)) return { ...rest, content: contentFor(content, revision), ...structured };
-  if (content === undefined && structuredContent !== undefined) return { ...rest, content: [text(JSON.stringify(structuredContent))], ...structured };
-  throw new TypeError(`tool "${tool.name}" returned an object that is no CallToolResult: its content must be an array of content blocks`);
+  if (content === undefined && structuredContent !== undefined)
+    return { ...rest, content: [text(JSON.stringify(structuredContent))], ...structured };
+  throw new TypeError(
+    `tool "${tool.name}" returned an object that is no CallToolResult: its content must be an array of content blocks`,
+  );
 }
 
-function structuredFor(value: unknown, { structuredContent }: Revision): { structuredContent: unknown } | { structuredContent?: never } {
+function structuredFor(
+  value: unknown,
+  { structuredContent }: Revision,
+): { structuredContent: unknown } | { structuredContent?: never } {
   const fits = structuredContent === 'any' || (structuredContent === 'objects' && isObject(value));
   return fits ? { structuredContent: value } : {};
 }

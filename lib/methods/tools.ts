@@ -26,19 +26,30 @@ import { isErrorResult, toCallToolResult } from './tool-result';
 type Refusal = { readonly result: CallToolResult } | { readonly error: McpError };
 
 /** Find the tool, parse its arguments, ask who may, run it. */
-export async function callTool(core: ServerCore, params: CallToolParams, context: CallContext): Promise<CallToolResult | InputRequiredResult> {
+export async function callTool(
+  core: ServerCore,
+  params: CallToolParams,
+  context: CallContext,
+): Promise<CallToolResult | InputRequiredResult> {
   const registered = core.registry.tools.get(params.name);
-  const tool = registered ?? (core.registry.provider === undefined ? undefined : await findProvided(core, params.name, context));
+  const tool =
+    registered ?? (core.registry.provider === undefined ? undefined : await findProvided(core, params.name, context));
   if (tool === undefined) return unknownTool(core, params.name, context, 0);
-  context.target = { name: params.name, args: params.arguments, inputResponses: params.inputResponses, requestState: params.requestState };
+  context.target = {
+    name: params.name,
+    args: params.arguments,
+    inputResponses: params.inputResponses,
+    requestState: params.requestState,
+  };
 
   let args: unknown;
   try {
-    checkMirrored(tool, params, context);
     checkRounds(context);
     const validation = tool.input.validate(params.arguments);
     const parsed = isPromise(validation) ? await validation : validation;
-    if (parsed.issues !== undefined) return await refuse(core, tool, context, { result: invalidArguments(tool, describeIssues(parsed.issues)) });
+    if (parsed.issues !== undefined)
+      return await refuse(core, tool, context, { result: invalidArguments(tool, describeIssues(parsed.issues)) });
+    checkMirrored(tool, params, context);
     args = parsed.value;
   } catch (error) {
     if (!(error instanceof McpError)) throw error;
@@ -62,7 +73,9 @@ export async function callTool(core: ServerCore, params: CallToolParams, context
   let result: CallToolResult | undefined;
   let failure: unknown;
   try {
-    const value = await (timeLimitMs === undefined ? tool.handler(args as never, context) : withinTime(tool, args, context, timeLimitMs));
+    const value = await (timeLimitMs === undefined
+      ? tool.handler(args as never, context)
+      : withinTime(tool, args, context, timeLimitMs));
     result = await toCallToolResult(tool, value, context.requestMeta.revision);
   } catch (error) {
     failure = error;
@@ -75,7 +88,13 @@ export async function callTool(core: ServerCore, params: CallToolParams, context
 }
 
 /** The answer for a tool that exists, as far as this caller may know that. @param asked How often the authorizer was asked. */
-async function refuse(core: ServerCore, tool: ToolEntry, context: CallContext, refusal: Refusal, asked = 0): Promise<CallToolResult> {
+async function refuse(
+  core: ServerCore,
+  tool: ToolEntry,
+  context: CallContext,
+  refusal: Refusal,
+  asked = 0,
+): Promise<CallToolResult> {
   const shown = isToolShown(core, tool, context);
   if (!(isPromise(shown) ? await shown : shown)) {
     context.challenge = undefined;
@@ -89,7 +108,12 @@ async function refuse(core: ServerCore, tool: ToolEntry, context: CallContext, r
  * The same answer for a name that does not exist and one that is hidden, after the same number of questions to the
  * authorizer: how long the answer takes must not tell them apart either.
  */
-async function unknownTool(core: ServerCore, name: string, context: CallContext, asked: number): Promise<CallToolResult> {
+async function unknownTool(
+  core: ServerCore,
+  name: string,
+  context: CallContext,
+  asked: number,
+): Promise<CallToolResult> {
   const [anyTool] = core.registry.tools.values();
   if (core.authorizer !== undefined && core.authorizer !== allowAll && anyTool !== undefined) {
     for (; asked < 2; asked += 1) await isToolShown(core, anyTool, context);
@@ -147,9 +171,16 @@ async function findProvided(core: ServerCore, name: string, context: CallContext
   return tool === undefined ? undefined : createProvidedEntry(tool, provider);
 }
 
-async function listTools(core: ServerCore, { cursor }: { cursor?: string | null }, context: CallContext): Promise<object> {
+async function listTools(
+  core: ServerCore,
+  { cursor }: { cursor?: string | null },
+  context: CallContext,
+): Promise<object> {
   const { provider, tools } = core.registry;
-  const provided = provider === undefined ? [] : (await provider.listTools(context)).map((tool) => createProvidedEntry(tool, provider));
+  const provided =
+    provider === undefined
+      ? []
+      : (await provider.listTools(context)).map((tool) => createProvidedEntry(tool, provider));
   const entries = [...tools.values(), ...provided.filter(({ name }) => !tools.has(name))];
   const shown = await visible(entries, (tool) => isToolShown(core, tool, context));
   const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);

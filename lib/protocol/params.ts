@@ -3,7 +3,17 @@ import * as z from 'zod';
 import { ErrorCode, McpError } from './errors';
 import { isObject, isRequestId } from './json-rpc';
 import { loggingLevels } from './types';
-import type { ClientCapabilities, CreateMessageResult, ElicitResult, Implementation, ListRootsResult, LoggingLevel, ProgressToken, RequestId, SubscriptionFilter } from './types';
+import type {
+  ClientCapabilities,
+  CreateMessageResult,
+  ElicitResult,
+  Implementation,
+  ListRootsResult,
+  LoggingLevel,
+  ProgressToken,
+  RequestId,
+  SubscriptionFilter,
+} from './types';
 
 /** Parse with `schema`, or say what is wrong. */
 function parser<T>(schema: z.ZodType<T>): (params: unknown) => T {
@@ -20,7 +30,8 @@ function parser<T>(schema: z.ZodType<T>): (params: unknown) => T {
 const object = z.custom<Record<string, unknown>>(isObject, 'must be an object');
 const requestId = z.custom<RequestId>(isRequestId, 'must be a string or a safe integer');
 const strings = z.custom<Record<string, string> | undefined>(
-  (value) => value === undefined || (isObject(value) && Object.values(value).every((field) => typeof field === 'string')),
+  (value) =>
+    value === undefined || (isObject(value) && Object.values(value).every((field) => typeof field === 'string')),
   'must be an object of strings',
 );
 
@@ -30,7 +41,11 @@ const implementation = z.looseObject({ name: z.string(), version: z.string() }) 
 const rounds = { inputResponses: z.unknown(), requestState: z.unknown() };
 
 export const parseInitializeParams = parser(
-  z.object({ protocolVersion: z.string(), capabilities: object.default({}) as unknown as z.ZodType<ClientCapabilities>, clientInfo: implementation }),
+  z.object({
+    protocolVersion: z.string(),
+    capabilities: object.default({}) as unknown as z.ZodType<ClientCapabilities>,
+    clientInfo: implementation,
+  }),
 );
 export const parseListParams = parser(z.object({ cursor: z.string().nullish() }));
 export const parseNoParams = parser(z.object({}));
@@ -71,8 +86,10 @@ export interface CallToolParams {
 /** By hand: the one that every call goes through. Absent arguments are none; null counts as absent. */
 export function parseCallToolParams(params: Record<string, unknown> = {}): CallToolParams {
   const { name, arguments: args = {}, inputResponses, requestState } = params;
-  if (typeof name !== 'string' || name === '') throw new McpError(ErrorCode.InvalidParams, 'Invalid params: name must be the name of a tool');
-  if (args !== null && !isObject(args)) throw new McpError(ErrorCode.InvalidParams, 'Invalid params: arguments must be an object');
+  if (typeof name !== 'string' || name === '')
+    throw new McpError(ErrorCode.InvalidParams, 'Invalid params: name must be the name of a tool');
+  if (args !== null && !isObject(args))
+    throw new McpError(ErrorCode.InvalidParams, 'Invalid params: arguments must be an object');
   return { name, arguments: args ?? {}, inputResponses, requestState };
 }
 
@@ -100,9 +117,15 @@ export function parseModernMeta(meta: Record<string, unknown>): ModernMeta {
   const clientCapabilities = meta[`${prefix}clientCapabilities`];
   const logLevel = meta[`${prefix}logLevel`];
   if (!isObject(clientCapabilities)) throw invalidMeta('clientCapabilities', 'an object');
-  if (clientInfo !== undefined && !implementation.safeParse(clientInfo).success) throw invalidMeta('clientInfo', 'an object with name and version');
-  if (logLevel !== undefined && !loggingLevels.includes(logLevel as LoggingLevel)) throw invalidMeta('logLevel', `one of ${loggingLevels.join(', ')}`);
-  return { clientInfo: clientInfo as Implementation | undefined, clientCapabilities, logLevel: logLevel as LoggingLevel | undefined };
+  if (clientInfo !== undefined && !implementation.safeParse(clientInfo).success)
+    throw invalidMeta('clientInfo', 'an object with name and version');
+  if (logLevel !== undefined && !loggingLevels.includes(logLevel as LoggingLevel))
+    throw invalidMeta('logLevel', `one of ${loggingLevels.join(', ')}`);
+  return {
+    clientInfo: clientInfo as Implementation | undefined,
+    clientCapabilities,
+    logLevel: logLevel as LoggingLevel | undefined,
+  };
 }
 
 function invalidMeta(key: string, what: string): McpError {
@@ -114,15 +137,17 @@ export function progressTokenOf(meta: Record<string, unknown>): ProgressToken | 
   return isRequestId(meta.progressToken) ? meta.progressToken : undefined;
 }
 
-
 const content = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]));
 export const parseElicitResult = parser(
-  z.object({ action: z.enum(['accept', 'decline', 'cancel']), content: content.nullish().transform((value) => value ?? undefined) }),
+  z.object({
+    action: z.enum(['accept', 'decline', 'cancel']),
+    content: content.nullish().transform((value) => value ?? undefined),
+  }),
 ) as (answer: unknown) => ElicitResult;
 const block = z.looseObject({ type: z.string() });
 export const parseCreateMessageResult = parser(
   z.looseObject({ role: z.enum(['user', 'assistant']), content: z.union([block, z.array(block)]), model: z.string() }),
 ) as unknown as (answer: unknown) => CreateMessageResult;
-export const parseListRootsResult = parser(z.looseObject({ roots: z.array(z.looseObject({ uri: z.string() })) })) as unknown as (
-  answer: unknown,
-) => ListRootsResult;
+export const parseListRootsResult = parser(
+  z.looseObject({ roots: z.array(z.looseObject({ uri: z.string() })) }),
+) as unknown as (answer: unknown) => ListRootsResult;

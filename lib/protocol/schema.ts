@@ -40,7 +40,10 @@ export function compileSchema(schema: Schema, side: SchemaSide, owner: string): 
  *
  * @throws {TypeError} as {@link compileSchema}, and if the schema describes something else than an object.
  */
-export function compileArgumentsSchema(schema: Schema | undefined, owner: string): CompiledSchema & { json: { type: 'object' } } {
+export function compileArgumentsSchema(
+  schema: Schema | undefined,
+  owner: string,
+): CompiledSchema & { json: { type: 'object' } } {
   const { json, validate } = compileSchema(schema ?? noArguments, 'input', owner);
   if (json.type !== undefined && json.type !== 'object') {
     throw new TypeError(`${owner}: arguments are an object, the schema's root is ${JSON.stringify(json.type)}`);
@@ -73,7 +76,9 @@ function toJsonSchema(schema: StandardSchema, side: SchemaSide, owner: string): 
   } catch (error) {
     const path = findUnrepresentable(schema, side) ?? [];
     const where = path.length > 0 ? `, at "${path.join('.')}"` : '';
-    throw new TypeError(`${owner}: the ${side} schema has no JSON Schema${where}: ${messageOf(error)}`, { cause: error });
+    throw new TypeError(`${owner}: the ${side} schema has no JSON Schema${where}: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -107,7 +112,9 @@ function compileJsonSchema(json: JsonSchema, owner: string): CompiledSchema {
   const named = json.$schema;
   const dialect = dialects.get(typeof named === 'string' ? named.replace(/#$/, '') : named);
   if (dialect === undefined) {
-    throw new TypeError(`${owner}: $schema ${JSON.stringify(named)} is not supported; use 2020-12 (the default) or draft-07`);
+    throw new TypeError(
+      `${owner}: $schema ${JSON.stringify(named)} is not supported; use 2020-12 (the default) or draft-07`,
+    );
   }
   const validator = validatorOf(dialect);
   let check;
@@ -122,7 +129,14 @@ function compileJsonSchema(json: JsonSchema, owner: string): CompiledSchema {
   return {
     json,
     validate: (value) =>
-      check(value) ? { value } : { issues: (check.errors ?? []).map(({ instancePath, message, params }) => ({ message: describe(message, params), path: pointer(instancePath) })) },
+      check(value)
+        ? { value }
+        : {
+            issues: (check.errors ?? []).map(({ instancePath, message, params }) => ({
+              message: describe(message, params),
+              path: pointer(instancePath),
+            })),
+          },
   };
 }
 
@@ -133,7 +147,13 @@ function validatorOf(dialect: string): Ajv {
     // eslint-disable-next-line @typescript-eslint/no-require-imports
     const { default: Validator } = require(dialect === '2020-12' ? 'ajv/dist/2020' : 'ajv') as { default: typeof Ajv };
     // addUsedSchema off: two tools may carry the same $id.
-    validator = new Validator({ strict: false, allErrors: true, validateFormats: false, addUsedSchema: false, logger: false });
+    validator = new Validator({
+      strict: false,
+      allErrors: true,
+      validateFormats: false,
+      addUsedSchema: false,
+      logger: false,
+    });
     validators.set(dialect, validator);
   }
   return validator;
@@ -146,7 +166,10 @@ function describe(message = 'is invalid', params: Record<string, unknown>): stri
 }
 
 function pointer(instancePath: string): string[] {
-  return instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** What is wrong, a line for each field, for a model to read. */

@@ -22,8 +22,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 }
 
 export type StandardResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly StandardIssue[] };
+  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] };
 
 /** One thing that is wrong, and where. */
 export interface StandardIssue {
@@ -35,6 +34,8 @@ export interface StandardIssue {
 export type InferInput<S> = S extends StandardSchema<infer Input, unknown> ? Input : Record<string, unknown>;
 
 /** What comes out of it. */
-export type InferOutput<S> = S extends { readonly '~standard': { readonly types?: { readonly output: infer Output } | undefined } }
+export type InferOutput<S> = S extends {
+  readonly '~standard': { readonly types?: { readonly output: infer Output } | undefined };
+}
   ? Output
   : Record<string, unknown>;

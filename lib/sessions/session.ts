@@ -17,6 +17,9 @@ export interface Cancellable {
 /** A session's messages that no reply carries: the standalone stream (GET). */
 export const standaloneStreamId = '0';
 
+/** Finished replies that a session keeps for a client that resumes. */
+const maxFinishedStreams = 32;
+
 /** One live session. Owned by the transport that opened it; everything it holds ends with {@link Session.end}. */
 export class Session {
   readonly record: SessionRecord;
@@ -26,9 +29,13 @@ export class Session {
   endReason: SessionEndReason | undefined;
   /** A GET has been opened at least once. */
   listened = false;
+  /** When a live GET stream was last replaced by another. */
+  replacedAt: number | undefined;
   #calls: Map<RequestId, Set<Cancellable>> | undefined;
   #questions: Map<string, (response: JsonRpcResponse | undefined) => void> | undefined;
   #streams: Map<string, Stream> | undefined;
+  /** When each finished stream finished. */
+  #finished: Map<string, number> | undefined;
   #lastStream = 0;
   readonly #limits: StreamLimits;
 
@@ -44,6 +51,10 @@ export class Session {
     if ((this.#calls?.size ?? 0) > 0 || (this.#questions?.size ?? 0) > 0) return false;
     for (const stream of this.#streams?.values() ?? []) if (stream.attached) return false;
     return true;
+  }
+
+  get callCount(): number {
+    return this.#calls?.size ?? 0;
   }
 
   /** Note a running call, so that `notifications/cancelled` finds it. Clients that reuse an id cancel all its calls. */
@@ -83,6 +94,12 @@ export class Session {
     return true;
   }
 
+  /** No answer will come any more: all questions settle without one. */
+  leaveUnanswered(): void {
+    for (const settle of this.#questions?.values() ?? []) settle(undefined);
+    this.#questions?.clear();
+  }
+
   /** The standalone stream, made on first use. */
   get standalone(): Stream {
     return this.findStream(standaloneStreamId) ?? this.#addStream(standaloneStreamId);
@@ -98,13 +115,33 @@ export class Session {
     return this.#streams?.get(id);
   }
 
-  /** Forget a reply's stream: it can no longer be resumed. */
-  dropStream(id: string): void {
-    this.#streams?.delete(id);
+  /** Messages waiting to be written, on all streams. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const stream of this.#streams?.values() ?? []) waiting += stream.waiting;
+    return waiting;
   }
 
-  get streams(): Iterable<Stream> {
-    return this.#streams?.values() ?? [];
+  /** A reply's stream has its last message; it can be resumed for a while. */
+  streamFinished(id: string, now: number): void {
+    (this.#finished ??= new Map()).set(id, now);
+    for (const oldest of this.#finished.keys()) {
+      if (this.#finished.size <= maxFinishedStreams) break;
+      this.#dropStream(oldest);
+    }
+  }
+
+  /** Forget the streams that finished before `before`. */
+  dropFinished(before: number): void {
+    for (const [id, finishedAt] of this.#finished ?? []) if (finishedAt <= before) this.#dropStream(id);
+  }
+
+  #dropStream(id: string): void {
+    this.#finished?.delete(id);
+    const stream = this.#streams?.get(id);
+    // One that is being read right now goes when it has been.
+    if (stream?.attached) this.#finished?.set(id, Date.now());
+    else this.#streams?.delete(id);
   }
 
   #addStream(id: string): Stream {
@@ -117,10 +154,11 @@ export class Session {
   end(reason: SessionEndReason): void {
     if (this.endReason !== undefined) return;
     this.endReason = reason;
-    for (const calls of this.#calls?.values() ?? []) for (const call of calls) call.cancel(`The session ended (${reason})`);
-    for (const settle of this.#questions?.values() ?? []) settle(undefined);
-    this.#questions?.clear();
+    for (const calls of this.#calls?.values() ?? [])
+      for (const call of calls) call.cancel(`The session ended (${reason})`);
+    this.leaveUnanswered();
     for (const stream of this.#streams?.values() ?? []) stream.close();
     this.#streams?.clear();
+    this.#finished?.clear();
   }
 }

@@ -49,6 +49,21 @@ export class Stream {
     return this.#sink !== undefined;
   }
 
+  /** Where messages go now. */
+  get sink(): Sink | undefined {
+    return this.#sink;
+  }
+
+  /** The position of the last message written, in case a client wants to resume right after it. */
+  get position(): number {
+    return this.#lastPosition - this.waiting;
+  }
+
+  /** Has the stream got this far? */
+  reaches(position: number): boolean {
+    return position <= this.#lastPosition;
+  }
+
   get finished(): boolean {
     return this.#finished;
   }
@@ -90,16 +105,13 @@ export class Stream {
    * Write to `sink` from now on; a sink attached before is closed.
    *
    * @param after Resume: write again what came after this position, as far as it is kept. @default what waits
-   * @returns False if the stream has never reached that position.
    */
-  attach(sink: Sink, after?: number): boolean {
-    if (after !== undefined && after > this.#lastPosition) return false;
+  attach(sink: Sink, after?: number): void {
     const previous = this.#sink;
     this.#sink = sink;
     previous?.close();
     if (after !== undefined) this.#rewind(after);
     this.pump();
-    return true;
   }
 
   /** The socket is gone; messages wait. */
@@ -132,7 +144,7 @@ export class Stream {
   }
 
   #rewind(after: number): void {
-    for (const events = this.#events; this.#written > 0; ) {
+    for (const events = this.#events; this.#written > 0;) {
       const event = events![this.#written - 1]!;
       if (event.position <= after) break;
       this.#written -= 1;
@@ -140,7 +152,7 @@ export class Stream {
       this.#waitingBytes += event.bytes;
     }
     // The other way round: the client has seen messages that we thought unwritten.
-    for (const events = this.#events; events !== undefined && this.#written < events.length; ) {
+    for (const events = this.#events; events !== undefined && this.#written < events.length;) {
       const event = events[this.#written]!;
       if (event.position > after) break;
       this.#written += 1;

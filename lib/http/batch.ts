@@ -1,0 +1,106 @@
+/**
+ * A batch of messages in one POST: part of 2025-03-26 only.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CallContext } from '../context';
+import { dispatch, hookOf } from '../dispatcher';
+import { ErrorCode, errorResponse, McpError } from '../protocol/errors';
+import { MessageError, parseMessage } from '../protocol/json-rpc';
+import type { JsonRpcResponse } from '../protocol/types';
+import { legacyMeta } from '../request-meta';
+import type { Session } from '../sessions/session';
+import { HttpCaller, RunningCall } from './caller';
+import { HttpError } from './http-error';
+import { checkDecided } from './identity';
+import type { Identity } from './identity';
+import { isModernVersion } from './modern-headers';
+import type { Mount } from './mount';
+import { acceptedTypes } from './negotiation';
+import { Reply } from './reply';
+import { findSession } from './session-of';
+
+/** Carry out every message of a batch, each with its own authorization, and answer them together. */
+export async function postBatch(
+  mount: Mount,
+  req: IncomingMessage,
+  res: ServerResponse,
+  batch: readonly unknown[],
+  identity: Identity,
+): Promise<void> {
+  const refusal = (message: string) => new HttpError(400, ErrorCode.InvalidRequest, message);
+  if (batch.length === 0) throw refusal('An empty batch is no message');
+  if (isModernVersion(req.headers['mcp-protocol-version'])) throw refusal('Batches are not part of this revision');
+  if (req.headers['mcp-session-id'] === undefined)
+    throw refusal('Batches are served within a session of 2025-03-26 only');
+  const session = await findSession(mount, req, identity);
+  if (!session.revision.batches) throw refusal('Batches are not part of the revision of this session');
+  if (batch.length > mount.options.maxBatch) throw refusal(`A batch may have ${mount.options.maxBatch} messages`);
+  const accepted = acceptedTypes(req.headers.accept);
+  if (!accepted.json && !accepted.sse)
+    throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream');
+
+  const reply = new Reply(mount, req, res, accepted, { session, revision: session.revision, identity });
+  const answers = await Promise.all(
+    batch.map((element) => carryOut(mount, req, res, element, { session, identity, reply })),
+  );
+  const responses = answers.filter((answer) => answer !== undefined);
+  if (responses.length > 0) reply.endBatch(responses);
+  else reply.abandon();
+}
+
+interface BatchContext {
+  readonly session: Session;
+  readonly identity: Identity;
+  readonly reply: Reply;
+}
+
+async function carryOut(
+  mount: Mount,
+  req: IncomingMessage,
+  res: ServerResponse,
+  element: unknown,
+  { session, identity, reply }: BatchContext,
+): Promise<JsonRpcResponse | undefined> {
+  let entered = false;
+  let call: RunningCall | undefined;
+  try {
+    const parsed = parseMessage(element);
+    const { kind, message } = parsed;
+    const method = kind === 'response' ? '' : message.method;
+    if (kind !== 'response') checkDecided(mount.core, hookOf(method), req);
+    // 2025-03-26, lifecycle: initialize is never part of a batch.
+    if (method === 'initialize')
+      throw new MessageError('initialize must not be part of a batch', kind === 'request' ? message.id : undefined);
+    if (kind === 'request') {
+      mount.enterCall(identity.principal, session);
+      entered = true;
+    }
+    const context = new CallContext(
+      mount.core,
+      new HttpCaller(mount, req, res, identity, session, reply),
+      legacyMeta(session, parsed),
+      method,
+      kind === 'request' ? message.id : undefined,
+    );
+    if (kind === 'request') {
+      call = new RunningCall(context, reply);
+      reply.calls.push(context);
+      session.addCall(message.id, call);
+      mount.running.add(context);
+    }
+    const { response } = await dispatch(mount.core, parsed, context);
+    return context.cancelled ? undefined : response;
+  } catch (error) {
+    if (!(error instanceof HttpError) && !(error instanceof McpError)) throw error;
+    const id = error instanceof MessageError ? error.id : (element as { id?: string | number }).id;
+    return errorResponse(id, error.code, error.message, error.data);
+  } finally {
+    if (entered) mount.calls.leave(identity.principal);
+    if (call !== undefined) {
+      session.removeCall(call.context.requestId!, call);
+      mount.running.delete(call.context);
+    }
+  }
+}

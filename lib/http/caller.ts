@@ -1,0 +1,75 @@
+/** The caller of an HTTP request, as the protocol knows it: who, which session, and how to reach them before the reply. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallContext, Caller, ParkedCalls, Subscription } from '../context';
+import type { AuthInfo } from '../protocol/auth-info';
+import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../protocol/types';
+import type { Cancellable, Session } from '../sessions/session';
+import type { SessionRecord } from '../sessions/session-store';
+import type { Identity } from './identity';
+import type { Mount } from './mount';
+import { tryLater } from './mount';
+import type { Reply } from './reply';
+
+/** One HTTP request's caller. Lives as long as the request. */
+export class HttpCaller implements Caller {
+  readonly transport = 'http';
+  readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
+  readonly hearsServer: boolean;
+  readonly parked: ParkedCalls;
+  readonly toolTimeoutMs: number | undefined;
+  readonly listen: ((subscription: Subscription) => Promise<void>) | undefined;
+
+  constructor(
+    readonly mount: Mount,
+    readonly request: IncomingMessage,
+    readonly res: ServerResponse,
+    { principal, auth }: Identity,
+    readonly session: Session | undefined,
+    /** None for notifications and responses: they have no reply to speak of. */
+    readonly reply: Reply | undefined,
+  ) {
+    this.principal = principal;
+    this.auth = auth;
+    this.hearsServer = mount.options.serverMessages;
+    this.parked = mount.parked;
+    this.toolTimeoutMs = mount.options.toolTimeoutMs ?? mount.core.toolTimeoutMs;
+    this.listen = reply?.canListen === true ? (subscription) => reply.listen(subscription) : undefined;
+  }
+
+  async openSession(record: Omit<SessionRecord, 'id' | 'principal'>): Promise<void> {
+    const session = await this.mount.sessions.open({ ...record, principal: this.principal });
+    if (session === undefined) throw tryLater(503, 'Too many sessions are open');
+    this.mount.startClock();
+    this.res.setHeader('Mcp-Session-Id', session.record.id);
+  }
+
+  async saveSession(): Promise<void> {
+    if (this.session !== undefined) await this.mount.sessions.save(this.session);
+  }
+
+  cancelCall(id: RequestId, reason: unknown): void {
+    this.session?.cancelCall(id, reason);
+  }
+
+  send(message: JsonRpcNotification | JsonRpcRequest): boolean {
+    return this.reply?.send(message) ?? false;
+  }
+
+  startStream(): void {
+    this.reply?.startStream();
+  }
+}
+
+/** A running call: found by the client's cancellation, ended with its session. */
+export class RunningCall implements Cancellable {
+  constructor(
+    readonly context: CallContext,
+    readonly reply: Reply,
+  ) {}
+
+  cancel(reason: unknown): void {
+    this.context.cancel(reason);
+    this.reply.callCancelled();
+  }
+}

@@ -1,0 +1,169 @@
+/** POST: a message in, its reply out. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isPromise } from '../authorizer/authorize';
+import { CallContext } from '../context';
+import type { RequestMeta } from '../context';
+import { dispatch, hookOf } from '../dispatcher';
+import { ErrorCode, McpError } from '../protocol/errors';
+import { isObject, isRequestId, parseMessage } from '../protocol/json-rpc';
+import type { ParsedMessage } from '../protocol/json-rpc';
+import { legacyMeta } from '../request-meta';
+import type { Session } from '../sessions/session';
+import { postBatch } from './batch';
+import { readMessageBody } from './body';
+import { HttpCaller, RunningCall } from './caller';
+import { HttpError } from './http-error';
+import { checkDecided, identify } from './identity';
+import type { Identity } from './identity';
+import { isModern, isModernVersion, readModernRequest } from './modern-headers';
+import type { Mount } from './mount';
+import { acceptedTypes, isJsonContentType } from './negotiation';
+import { Reply } from './reply';
+import { findSession, initializedSession } from './session-of';
+
+/**
+ * Carry out one POST.
+ *
+ * @throws {HttpError} for what is refused before it is dispatched; nothing has been answered then.
+ */
+export async function postMessage(mount: Mount, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  if (!isJsonContentType(req.headers['content-type'])) {
+    throw new HttpError(415, ErrorCode.InvalidRequest, 'Content-Type must be application/json, in UTF-8');
+  }
+  const reading = readMessageBody(req, mount.options.maxBodyBytes);
+  const body: unknown = isPromise(reading) ? await reading : reading;
+  const identity = identify(req, mount.options);
+  if (Array.isArray(body)) return postBatch(mount, req, res, body, identity);
+
+  const admitting = admit(mount, req, body, identity);
+  const { parsed, meta, session } = isPromise(admitting) ? await admitting : admitting;
+  if (parsed.kind !== 'request') {
+    const caller = new HttpCaller(mount, req, res, identity, session, undefined);
+    await dispatch(mount.core, parsed, new CallContext(mount.core, caller, meta, '', undefined));
+    return accept(res);
+  }
+  const call = begin(mount, req, res, parsed, meta, session, identity);
+  try {
+    const { response, challenge } = await dispatch(mount.core, parsed, call.context);
+    call.reply.end(response!, challenge);
+  } finally {
+    end(mount, call, session, identity);
+  }
+}
+
+/** A message that may be dispatched: which revision it speaks, which session it belongs to. */
+interface Admitted {
+  readonly parsed: ParsedMessage;
+  readonly meta: RequestMeta;
+  readonly session: Session | undefined;
+}
+
+/** A value where nothing has to be waited for. @throws {HttpError} under the message's id, where it can be read. */
+function admit(mount: Mount, req: IncomingMessage, body: unknown, identity: Identity): Admitted | Promise<Admitted> {
+  try {
+    const parsed = parseMessage(body);
+    if (parsed.kind !== 'response') {
+      checkDecided(mount.core, hookOf(parsed.message.method), req);
+      if (isModern(parsed.message, req.headers))
+        return { parsed, meta: readModernRequest(parsed.message, req.headers), session: undefined };
+    } else if (isModernVersion(req.headers['mcp-protocol-version'])) {
+      throw new HttpError(400, ErrorCode.InvalidRequest, 'A client of this revision sends no responses');
+    }
+    const id = req.headers['mcp-session-id'];
+    const isInitialize = parsed.kind === 'request' && parsed.message.method === 'initialize';
+    if (isInitialize && id === undefined) return { parsed, meta: legacyMeta(undefined, parsed), session: undefined };
+    return admitLegacy(mount, req, parsed, identity, isInitialize);
+  } catch (error) {
+    throw underId(error, body);
+  }
+}
+
+async function admitLegacy(
+  mount: Mount,
+  req: IncomingMessage,
+  parsed: ParsedMessage,
+  identity: Identity,
+  isInitialize: boolean,
+): Promise<Admitted> {
+  try {
+    if (!isInitialize) {
+      const session = await findSession(mount, req, identity);
+      return { parsed, meta: legacyMeta(session, parsed), session };
+    }
+    if ((await initializedSession(mount, req, identity)) !== undefined) {
+      // 2025-11-25, lifecycle: initialization is the first interaction, and happens once.
+      throw new HttpError(400, ErrorCode.InvalidRequest, 'This session is initialized already');
+    }
+    return { parsed, meta: legacyMeta(undefined, parsed), session: undefined };
+  } catch (error) {
+    throw underId(error, parsed.message);
+  }
+}
+
+/** The refusal as HTTP sends it: under the id that the message shows. */
+export function underId(error: unknown, message: unknown): unknown {
+  const id = isObject(message) && isRequestId(message.id) && !('result' in message) ? message.id : undefined;
+  if (error instanceof HttpError) {
+    return id === undefined
+      ? error
+      : new HttpError(error.status, error.code, error.message, {
+          headers: error.headers,
+          data: error.data,
+          cause: error.cause,
+          id,
+        });
+  }
+  return error instanceof McpError ? new HttpError(400, error.code, error.message, { data: error.data, id }) : error;
+}
+
+/** transports, "Sending Messages": what wants no answer gets 202 and no body. */
+export function accept(res: ServerResponse): void {
+  res.writeHead(202, { 'Content-Length': 0 });
+  res.end();
+}
+
+function begin(
+  mount: Mount,
+  req: IncomingMessage,
+  res: ServerResponse,
+  parsed: ParsedMessage & { kind: 'request' },
+  meta: RequestMeta,
+  session: Session | undefined,
+  identity: Identity,
+): RunningCall {
+  const { id, method } = parsed.message;
+  const accepted = acceptedTypes(req.headers.accept);
+  if (!accepted.json && !accepted.sse) {
+    throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream', {
+      id,
+    });
+  }
+  const listens = method === 'subscriptions/listen';
+  try {
+    if (listens) mount.enterListening(identity.principal);
+    else mount.enterCall(identity.principal, session);
+  } catch (error) {
+    throw underId(error, parsed.message);
+  }
+  const reply = new Reply(mount, req, res, accepted, { session, revision: meta.revision, identity });
+  const context = new CallContext(
+    mount.core,
+    new HttpCaller(mount, req, res, identity, session, reply),
+    meta,
+    method,
+    id,
+  );
+  const call = new RunningCall(context, reply);
+  reply.calls.push(context);
+  session?.addCall(id, call);
+  mount.running.add(context);
+  if (mount.options.stream === 'always' && method !== 'initialize') reply.startStream();
+  return call;
+}
+
+function end(mount: Mount, call: RunningCall, session: Session | undefined, { principal }: Identity): void {
+  const { context } = call;
+  mount.running.delete(context);
+  session?.removeCall(context.requestId!, call);
+  (context.method === 'subscriptions/listen' ? mount.listening : mount.calls).leave(principal);
+}

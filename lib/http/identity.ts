@@ -1,0 +1,98 @@
+/** Who sent an HTTP request: the principal that the host's authentication found, never what the client says. */
+import type { IncomingMessage } from 'node:http';
+import type { ServerCore } from '../core';
+import type { Hook } from '../methods/method';
+import type { AuthInfo } from '../protocol/auth-info';
+import { ErrorCode } from '../protocol/errors';
+import { authOf } from './auth-info';
+import { HttpError } from './http-error';
+import { isLoopbackAddress, isLoopbackHost } from './loopback';
+import type { MountOptions } from './options';
+
+/** A caller, as far as they are known. */
+export interface Identity {
+  readonly principal: string | undefined;
+  readonly auth: AuthInfo | undefined;
+}
+
+/** When the caller's token ends, in milliseconds since the epoch. */
+export function expiresAt({ auth }: Identity): number {
+  return auth?.expiresAt === undefined ? Infinity : auth.expiresAt * 1_000;
+}
+
+const nobody: Identity = { principal: undefined, auth: undefined };
+
+/**
+ * Who calls.
+ *
+ * @throws {HttpError} 500 where a login ran and nobody has said what its principal is: all users would be one.
+ */
+export function identify(
+  req: IncomingMessage & { user?: unknown; auth?: unknown },
+  { principal: principalOf }: MountOptions,
+): Identity {
+  const auth = authOf(req);
+  if (principalOf !== undefined) {
+    const principal: unknown = principalOf(req);
+    if (principal === undefined || principal === null)
+      return auth === undefined ? nobody : { principal: auth.principal, auth };
+    if (typeof principal !== 'string' || principal === '') {
+      throw misconfigured(
+        `mcpRouter: principal(req) must give a string that is not empty, or undefined; it gave ${typeof principal === 'string' ? 'an empty string' : `a ${typeof principal}`}`,
+      );
+    }
+    return { principal, auth };
+  }
+  if (auth !== undefined) return { principal: auth.principal, auth };
+  if (req.user || req.auth) {
+    throw misconfigured(
+      'A login has set req.user or req.auth, and mcpRouter cannot know who that is: give it the option `principal`, for example principal: (req) => req.user.id',
+    );
+  }
+  return nobody;
+}
+
+/** The caller learns that something is wrong; `onError` hears what. */
+function misconfigured(message: string): HttpError {
+  return new HttpError(500, ErrorCode.InternalError, 'Internal error', { cause: new TypeError(message) });
+}
+
+/** Headers by which a proxy says that the request comes from elsewhere. */
+const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+
+/** Did the request start and end on this machine, and is this no production? */
+function isLocal({ socket, headers }: IncomingMessage): boolean {
+  return (
+    isLoopbackAddress(socket.localAddress) &&
+    isLoopbackAddress(socket.remoteAddress) &&
+    isLoopbackHost(headers.host) &&
+    !proxyHeaders.some((header) => header in headers) &&
+    !Object.keys(headers).some((header) => header.startsWith('x-forwarded-')) &&
+    process.env.NODE_ENV !== 'production'
+  );
+}
+
+/**
+ * While nobody has decided who may, only this machine is served.
+ *
+ * @throws {HttpError} 403 naming the option.
+ */
+export function checkDecided(
+  { authorizerConfigured, readAuthorizerConfigured }: ServerCore,
+  hook: Hook,
+  req: IncomingMessage,
+): void {
+  const decided =
+    hook === 'tools'
+      ? authorizerConfigured
+      : hook === 'reads'
+        ? readAuthorizerConfigured
+        : authorizerConfigured || readAuthorizerConfigured;
+  if (decided || isLocal(req)) return;
+  const option = hook === 'reads' ? 'readAuthorizer' : 'authorizer';
+  throw new HttpError(
+    403,
+    ErrorCode.InvalidRequest,
+    `Nobody has decided who may use this server, so it serves this machine only: give McpServer the option "${option}" (allowAll lets everybody)`,
+  );
+}

@@ -1,0 +1,266 @@
+/** One mounted endpoint: its options, what is open and running on it, its clock, its end. */
+import type { CallContext, ParkedCalls } from '../context';
+import type { Notice, ServerCore } from '../core';
+import { ErrorCode } from '../protocol/errors';
+import type { Session, SessionEndReason } from '../sessions/session';
+import { Sessions } from '../sessions/sessions';
+import { HttpError } from './http-error';
+import type { McpRouterOptions, MountOptions } from './options';
+import { quietly } from '../server';
+
+/** A reply or a stream: looked at on every tick, and ended when the mount closes. */
+export interface Open {
+  tick(now: number): void;
+  /** The mount closes: what only listens ends now, in the way that tells the client most. */
+  shutdown(): void;
+  /** The grace is over: end with an error, whatever runs. */
+  abort(): void;
+}
+
+/** Counts by principal, and in all, against two caps. Entries leave with their last place. */
+export class Places implements ParkedCalls {
+  readonly #perPrincipal = new Map<string, number>();
+  #total = 0;
+
+  constructor(
+    readonly limit: number,
+    readonly limitPerPrincipal: number,
+  ) {}
+
+  get total(): number {
+    return this.#total;
+  }
+
+  of(principal: string | undefined): number {
+    return principal === undefined ? 0 : (this.#perPrincipal.get(principal) ?? 0);
+  }
+
+  enter(principal: string | undefined): boolean {
+    if (this.#total >= this.limit || this.of(principal) >= this.limitPerPrincipal) return false;
+    this.#total += 1;
+    // Nobody in particular has no cap of their own.
+    if (principal !== undefined) this.#perPrincipal.set(principal, this.of(principal) + 1);
+    return true;
+  }
+
+  leave(principal: string | undefined): void {
+    this.#total -= 1;
+    if (principal === undefined) return;
+    const left = this.of(principal) - 1;
+    if (left === 0) this.#perPrincipal.delete(principal);
+    else this.#perPrincipal.set(principal, left);
+  }
+}
+
+/** What a mount counts; see `stats()`. */
+export interface MountStats {
+  readonly sessions: number;
+  readonly streams: number;
+  readonly calls: number;
+  readonly parked: number;
+  /** Messages waiting in sessions' inboxes. */
+  readonly inbox: number;
+  /** Notices for sessions that have never opened a stream, and that nothing can be merged into. */
+  readonly undeliverable: number;
+  readonly sessionsEnded: Readonly<Record<string, number>>;
+  readonly requests: Readonly<Record<string, number>>;
+}
+
+/** How long a client that is turned away should wait, in seconds. */
+const retryAfterSeconds = 5;
+
+/** Owns everything that a mount has open. Its timer runs only while there is something to look after. */
+export class Mount {
+  readonly sessions: Sessions;
+  readonly calls: Places;
+  readonly parked: Places;
+  /** Streams that clients hold open to listen: GET and `subscriptions/listen`. */
+  readonly listening: Places;
+  /** Open streams of every kind. */
+  openStreams = 0;
+  /** Running calls, for the mount's end. */
+  readonly running = new Set<CallContext>();
+  readonly onError: NonNullable<McpRouterOptions['onError']>;
+  readonly onReject: NonNullable<McpRouterOptions['onReject']>;
+  readonly #open = new Set<Open>();
+  readonly #onSessionEnd: NonNullable<McpRouterOptions['onSessionEnd']>;
+  readonly #logger: McpRouterOptions['logger'];
+  readonly #sessionsEnded: Record<string, number> = {};
+  readonly #requests: Record<string, number> = {};
+  #undeliverable = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #nextSweepAt = 0;
+  #closing: Promise<void> | undefined;
+  #onQuiet: (() => void) | undefined;
+
+  constructor(
+    readonly core: ServerCore,
+    readonly options: MountOptions,
+    { onError, onReject, onSessionEnd, logger }: McpRouterOptions,
+  ) {
+    this.onError = onError === undefined ? core.onError : quietly(onError);
+    this.onReject = quietly(onReject ?? (() => undefined));
+    this.#onSessionEnd = quietly(onSessionEnd ?? (() => undefined));
+    this.#logger = logger;
+    this.calls = new Places(options.maxCalls, options.maxCallsPerPrincipal);
+    this.parked = new Places(options.maxParked, options.maxParkedPerPrincipal);
+    this.listening = new Places(Infinity, options.maxStreamsPerPrincipal);
+    this.sessions = new Sessions({
+      store: options.sessions,
+      maxSessions: options.maxSessions,
+      maxSessionsPerPrincipal: options.maxSessionsPerPrincipal,
+      idleMs: options.sessionIdleMs,
+      streamLimits: {
+        waitingLimit: options.inboxLimit,
+        waitingBytes: options.inboxBytes,
+        historyLimit: options.historyLimit,
+        historyBytes: options.historyBytes,
+      },
+      onEnd: (session, reason) => this.#sessionEnded(session, reason),
+    });
+    core.listeners.add(this.#hear);
+  }
+
+  get closing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Look after `open` on every tick until {@link Mount.remove}. */
+  add(open: Open): void {
+    this.#open.add(open);
+    this.startClock();
+  }
+
+  remove(open: Open): void {
+    this.#open.delete(open);
+    if (this.#open.size === 0) this.#onQuiet?.();
+  }
+
+  /** @throws {HttpError} 503 or 429 at a cap. */
+  enterCall(principal: string | undefined, session: Session | undefined): void {
+    if (session !== undefined && session.callCount >= this.options.maxCallsPerSession)
+      throw tryLater(429, 'Too many calls of this session are running');
+    if (this.calls.enter(principal)) return;
+    const mine = this.calls.of(principal) >= this.options.maxCallsPerPrincipal;
+    throw tryLater(mine ? 429 : 503, mine ? 'Too many of your calls are running' : 'Too many calls are running');
+  }
+
+  countRequest(status: number): void {
+    this.#requests[status] = (this.#requests[status] ?? 0) + 1;
+  }
+
+  log(level: 'info' | 'warn' | 'error', record: object, message: string): void {
+    this.#logger?.[level](record, message);
+  }
+
+  /** Tell a session something that no reply carries. Full means that the session fails. */
+  tell(session: Session, json: string, mergeKey?: string): boolean {
+    if (!session.listened && mergeKey === undefined) {
+      this.#undeliverable += 1;
+      return false;
+    }
+    if (session.standalone.send(json, mergeKey)) return true;
+    // A session that never listens is not failed for notices that it cannot know of.
+    if (session.listened) this.endSession(session, 'inbox-full');
+    return false;
+  }
+
+  /** End a session without waiting for its store. */
+  endSession(session: Session, reason: SessionEndReason): void {
+    this.sessions.end(session, reason).catch((error: unknown) => this.onError(error));
+  }
+
+  readonly #hear = ({ message, mergeKey, uri }: Notice): void => {
+    if (!this.options.serverMessages) return;
+    let json: string | undefined;
+    for (const session of this.sessions) {
+      const { record } = session;
+      if (!record.initialized || (uri !== undefined && !record.subscriptions.includes(uri))) continue;
+      this.tell(session, (json ??= JSON.stringify(message)), mergeKey);
+    }
+  };
+
+  #sessionEnded({ record }: Session, reason: SessionEndReason): void {
+    this.#sessionsEnded[reason] = (this.#sessionsEnded[reason] ?? 0) + 1;
+    this.#onSessionEnd({ sessionId: record.id, principal: record.principal, reason });
+    this.log('info', { sessionId: record.id.slice(0, 6), principal: record.principal, reason }, 'session ended');
+  }
+
+  /** Run the clock; it stops by itself when nothing is open and no session lives. */
+  startClock(): void {
+    const { keepAliveMs, sessionIdleMs } = this.options;
+    // Often enough for either, never more than fifty times a second.
+    this.#timer ??= setInterval(
+      () => this.#tick(),
+      Math.max(20, Math.min(1_000, keepAliveMs / 4, sessionIdleMs / 4)),
+    ).unref();
+  }
+
+  #tick(): void {
+    const now = Date.now();
+    for (const open of this.#open) open.tick(now);
+    if (now >= this.#nextSweepAt) {
+      this.#nextSweepAt = now + Math.min(30_000, this.options.sessionIdleMs / 4, this.options.historyMs / 4);
+      for (const session of this.sessions) session.dropFinished(now - this.options.historyMs);
+      this.sessions.sweep(now).catch((error: unknown) => this.onError(error));
+    }
+    if (this.#open.size === 0 && this.sessions.size === 0) this.#stopClock();
+  }
+
+  #stopClock(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  stats(): MountStats {
+    let inbox = 0;
+    for (const session of this.sessions) inbox += session.waiting;
+    return {
+      sessions: this.sessions.size,
+      streams: this.openStreams,
+      calls: this.calls.total,
+      parked: this.parked.total,
+      inbox,
+      undeliverable: this.#undeliverable,
+      sessionsEnded: { ...this.#sessionsEnded },
+      requests: { ...this.#requests },
+    };
+  }
+
+  /** Let running calls finish within the grace, then end everything. Again: the same promise. */
+  close(graceMs: number): Promise<void> {
+    return (this.#closing ??= this.#close(graceMs));
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    this.core.listeners.delete(this.#hear);
+    // Answers can no longer come in: what waits for one is denied.
+    for (const session of this.sessions) session.leaveUnanswered();
+    for (const open of this.#open) open.shutdown();
+    if (this.#open.size > 0) await this.#quiet(graceMs);
+    for (const open of this.#open) open.abort();
+    await this.sessions.endAll('shutdown');
+    this.#stopClock();
+  }
+
+  /** Until nothing is open, or the time is over. */
+  async #quiet(limitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+      this.#onQuiet = resolve;
+    });
+    clearTimeout(timer);
+    this.#onQuiet = undefined;
+  }
+
+  /** @throws {HttpError} 429 at the cap. */
+  enterListening(principal: string | undefined): void {
+    if (!this.listening.enter(principal)) throw tryLater(429, 'Too many of your streams are open');
+  }
+}
+
+/** A refusal that may be over soon. */
+export function tryLater(status: 429 | 503, message: string): HttpError {
+  return new HttpError(status, ErrorCode.InvalidRequest, message, { headers: { 'Retry-After': retryAfterSeconds } });
+}

@@ -1,0 +1,268 @@
+/** The HTTP answer to one POST: plain JSON, or a stream from the first thing that must precede the result. */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { CallContext, Subscription } from '../context';
+import type { Notice } from '../core';
+import type { Outcome } from '../dispatcher';
+import { ErrorCode, errorResponse } from '../protocol/errors';
+import { encodeResponse } from '../protocol/json-rpc';
+import type { Revision } from '../protocol/revisions';
+import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../protocol/types';
+import type { Session } from '../sessions/session';
+import { Stream } from '../sessions/stream';
+import type { AcceptedTypes } from './negotiation';
+import { sendJson } from './http-error';
+import { challengeOf } from './auth-info';
+import { expiresAt } from './identity';
+import type { Identity } from './identity';
+import type { Mount, Open } from './mount';
+import { SseSink } from './sse';
+import { eventIdPrefix } from './event-id';
+
+/** Whose reply it is. */
+export interface ReplyAbout {
+  readonly session: Session | undefined;
+  readonly revision: Revision;
+  readonly identity: Identity;
+}
+
+/** The reply to one POST. Ends with {@link Reply.end} or {@link Reply.abandon}, once; what comes later is ignored. */
+export class Reply implements Open {
+  readonly #mount: Mount;
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #accepted: AcceptedTypes;
+  readonly #session: Session | undefined;
+  readonly #revision: Revision;
+  readonly #expiresAt: number;
+  readonly #startedAt = Date.now();
+  /** The calls that the reply answers: one, or those of a batch. */
+  readonly calls: CallContext[] = [];
+  #stream: Stream | undefined;
+  #streamId: string | undefined;
+  #sink: SseSink | undefined;
+  #over = false;
+  /** Ends the listening. */
+  #listening: (() => void) | undefined;
+
+  constructor(mount: Mount, req: IncomingMessage, res: ServerResponse, accepted: AcceptedTypes, about: ReplyAbout) {
+    this.#mount = mount;
+    this.#req = req;
+    this.#res = res;
+    this.#accepted = accepted;
+    this.#session = about.session;
+    this.#revision = about.revision;
+    // Streams end with the caller's token.
+    this.#expiresAt = expiresAt(about.identity);
+    mount.add(this);
+  }
+
+  /** Can the reply be a stream? */
+  get canListen(): boolean {
+    return this.#accepted.sse;
+  }
+
+  /** Send something before the result. @returns False if this client cannot be reached before it. */
+  send(message: JsonRpcNotification | JsonRpcRequest): boolean {
+    if (this.#over) return false;
+    if (!this.#accepted.sse) return this.#sendAside(message);
+    this.startStream();
+    const fits = this.#stream?.send(JSON.stringify(message)) ?? false;
+    if (!fits && this.#session !== undefined && this.#stream?.attached)
+      this.#mount.endSession(this.#session, 'inbox-full');
+    return fits;
+  }
+
+  /** A client that takes JSON only is asked on its GET stream, if it has one open; it is told of nothing else. */
+  #sendAside(message: JsonRpcNotification | JsonRpcRequest): boolean {
+    const session = this.#session;
+    const isQuestion = 'id' in message || message.method === 'notifications/cancelled';
+    return (
+      isQuestion &&
+      session?.listened === true &&
+      session.standalone.attached &&
+      this.#mount.tell(session, JSON.stringify(message))
+    );
+  }
+
+  /** Become a stream now, if the client takes one. */
+  startStream(): void {
+    if (this.#stream !== undefined || this.#over || !this.#accepted.sse || this.#res.headersSent) return;
+    const { maxSocketBytes, inboxLimit, inboxBytes, retryMs } = this.#mount.options;
+    const session = this.#session;
+    const opened = session?.endReason === undefined ? session?.openStream() : undefined;
+    const stream = (this.#stream =
+      opened?.stream ??
+      new Stream({ waitingLimit: inboxLimit, waitingBytes: inboxBytes, historyLimit: 0, historyBytes: 0 }));
+    this.#streamId = opened?.id;
+    this.#mount.openStreams += 1;
+    this.#sink = new SseSink(this.#res, {
+      maxSocketBytes,
+      ...(opened === undefined || session === undefined ? undefined : { idPrefix: eventIdPrefix(session, opened.id) }),
+      // transports, "Sending Messages" 6, from 2025-11-25 on: older clients choke on an event without data.
+      ...(opened !== undefined && this.#revision.primingEvent
+        ? { primeWith: 0, retryMs: jittered(retryMs) }
+        : undefined),
+      onDrain: () => stream.pump(),
+      onClose: () => this.#disconnected(),
+    });
+    stream.attach(this.#sink);
+  }
+
+  /** Answer: plain JSON, or the last event. @param challenge Scopes that a token would have needed. */
+  end(response: JsonRpcResponse, challenge?: Outcome['challenge']): void {
+    if (this.#over) return;
+    const json = this.#encode(response);
+    if (this.#stream !== undefined) return this.#endStream([json]);
+    this.#finish();
+    const demand =
+      challenge === undefined
+        ? undefined
+        : challengeOf(this.#req)?.({ error: 'insufficient_scope', scope: challenge.scopes });
+    if (demand !== undefined) return this.#write(403, json, { 'WWW-Authenticate': demand });
+    this.#write(statusOf(response, this.#revision), json);
+  }
+
+  /** Answer a batch: one array, or an event for each. */
+  endBatch(responses: readonly JsonRpcResponse[]): void {
+    if (this.#over) return;
+    const encoded = responses.map((response) => this.#encode(response));
+    if (this.#stream === undefined && !this.#accepted.json) this.startStream();
+    if (this.#stream !== undefined) return this.#endStream(encoded);
+    this.#finish();
+    this.#write(200, `[${encoded.join(',')}]`);
+  }
+
+  #endStream(encoded: readonly string[]): void {
+    // A result is never dropped for notifications.
+    for (const json of encoded) this.#stream!.send(json, undefined, true);
+    this.#finish();
+  }
+
+  #write(status: number, json: string, headers?: OutgoingHttpHeaders): void {
+    this.#mount.countRequest(status);
+    if (this.#res.destroyed) return;
+    if (this.#accepted.json || status !== 200) return sendJson(this.#res, status, json, headers);
+    // Only a stream will do: it begins and ends with the result.
+    const sink = new SseSink(this.#res, { maxSocketBytes: Infinity, onDrain() {}, onClose() {} });
+    sink.write({ position: 1, json, bytes: 0, mergeKey: undefined });
+    sink.close();
+  }
+
+  /** A result that JSON cannot carry is the author's fault, and the caller must hear of it all the same. */
+  #encode(response: JsonRpcResponse): string {
+    try {
+      return encodeResponse(response);
+    } catch (error) {
+      this.#mount.onError(error, this.calls[0]);
+      return encodeResponse({
+        jsonrpc: '2.0',
+        id: response.id!,
+        error: { code: ErrorCode.InternalError, message: 'Internal error' },
+      });
+    }
+  }
+
+  /** Nothing more comes: all calls were cancelled, or there was nothing to answer. */
+  abandon(): void {
+    if (this.#over) return;
+    const wasStream = this.#stream !== undefined;
+    this.#finish();
+    if (wasStream || this.#res.headersSent || this.#res.destroyed) return;
+    this.#mount.countRequest(202);
+    this.#res.writeHead(202, { 'Content-Length': 0 });
+    this.#res.end();
+  }
+
+  /** One of the calls will not be answered. The last one takes the reply with it. */
+  callCancelled(): void {
+    if (this.calls.every((call) => call.cancelled)) this.abandon();
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#mount.remove(this);
+    this.#stream?.finish();
+    if (this.#streamId !== undefined && this.#session !== undefined)
+      this.#session.streamFinished(this.#streamId, Date.now());
+  }
+
+  #disconnected(): void {
+    this.#mount.openStreams -= 1;
+    if (this.#sink !== undefined) this.#stream?.detach(this.#sink);
+    if (this.#over || this.#revision.era === 'legacy') return;
+    // streamable-http, "Cancellation": closing the stream is the client's way to cancel.
+    for (const call of this.calls) call.cancel('The client closed the connection');
+    this.#listening?.();
+    this.abandon();
+  }
+
+  /** `subscriptions/listen`: the acknowledgement, then what the subscription selects, until somebody ends it. */
+  async listen(subscription: Subscription): Promise<void> {
+    const { core } = this.#mount;
+    let end!: () => void;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    this.#listening = end;
+    this.send(subscription.acknowledgement);
+    const hear = (notice: Notice): void => {
+      const message = subscription.select(notice);
+      // Full: the stream ends, which tells the client to fetch anew what it listened for.
+      if (message !== undefined && this.#stream?.send(JSON.stringify(message), notice.mergeKey) === false)
+        this.#sink?.close();
+    };
+    core.listeners.add(hear);
+    try {
+      await ended;
+    } finally {
+      core.listeners.delete(hear);
+    }
+  }
+
+  tick(now: number): void {
+    const { keepAliveMs, maxStreamAgeMs, retryMs } = this.#mount.options;
+    const sink = this.#sink;
+    if (sink === undefined) {
+      if (now - this.#startedAt >= keepAliveMs) this.startStream();
+      return;
+    }
+    if (now >= this.#expiresAt) sink.close();
+    else if (this.#streamId !== undefined && this.#revision.primingEvent && now - sink.openedAt >= maxStreamAgeMs) {
+      // transports, "Sending Messages" 6: the connection may close before the stream ends; the client polls.
+      sink.writeRetry(jittered(retryMs));
+      sink.close();
+    } else if (now - sink.lastWriteAt >= keepAliveMs) sink.keepAlive(now);
+  }
+
+  shutdown(): void {
+    this.#listening?.();
+  }
+
+  abort(): void {
+    for (const call of this.calls) call.cancel('The server is shutting down');
+    const [first] = this.calls;
+    if (first?.requestId === undefined) return this.abandon();
+    const json = this.#encode(errorResponse(first.requestId, ErrorCode.InternalError, 'The server is shutting down'));
+    if (this.#stream !== undefined) return this.#endStream([json]);
+    this.#finish();
+    this.#write(503, json);
+  }
+}
+
+/** What HTTP says about an answer of the protocol; errors of methods are no errors of HTTP. */
+function statusOf(response: JsonRpcResponse, { methodNotFoundStatus }: Revision): number {
+  if (!('error' in response)) return 200;
+  switch (response.error.code) {
+    case ErrorCode.MethodNotFound:
+      return methodNotFoundStatus;
+    case ErrorCode.HeaderMismatch:
+    case ErrorCode.MissingRequiredClientCapability:
+    case ErrorCode.UnsupportedProtocolVersion:
+      return 400;
+    default:
+      return 200;
+  }
+}
+
+/** Up to half as much again, so that clients do not all come back at once. */
+export function jittered(ms: number): number {
+  return Math.round(ms * (1 + Math.random() / 2));
+}

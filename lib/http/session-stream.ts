@@ -1,0 +1,158 @@
+/** GET: the stream of what the server says on its own, or a reply's stream resumed. DELETE: the session's end. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ErrorCode } from '../protocol/errors';
+import type { Session } from '../sessions/session';
+import { standaloneStreamId } from '../sessions/session';
+import type { Stream } from '../sessions/stream';
+import { eventIdPrefix, parseEventId } from './event-id';
+import { HttpError } from './http-error';
+import { checkDecided, expiresAt, identify } from './identity';
+import { isModernVersion } from './modern-headers';
+import type { Mount, Open } from './mount';
+import { acceptedTypes } from './negotiation';
+import { jittered } from './reply';
+import { findSession } from './session-of';
+import { SseSink } from './sse';
+
+/** A live stream that was replaced must not come back and replace its successor. */
+const noLeapfrogMs = 60_000;
+
+/** @throws {HttpError} 405 naming what is allowed. */
+function refuseMethod(mount: Mount): never {
+  const allow = mount.options.serverMessages ? 'POST, GET, DELETE' : 'POST, DELETE';
+  throw new HttpError(405, ErrorCode.InvalidRequest, 'Method not allowed', { headers: { Allow: allow } });
+}
+
+/**
+ * Open the session's stream, or resume one.
+ *
+ * @throws {HttpError} for what is refused; nothing has been answered then.
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
+ */
+export async function getStream(mount: Mount, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  if (!mount.options.serverMessages || isModernVersion(req.headers['mcp-protocol-version'])) refuseMethod(mount);
+  if (!acceptedTypes(req.headers.accept).sse)
+    throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list text/event-stream');
+  const identity = identify(req, mount.options);
+  checkDecided(mount.core, 'any', req);
+  const session = await findSession(mount, req, identity);
+  const lastEventId = req.headers['last-event-id'];
+  const resumed = lastEventId === undefined || lastEventId === '' ? undefined : findResumed(session, lastEventId);
+  const streamId = resumed?.streamId ?? standaloneStreamId;
+  const stream = resumed?.stream ?? session.standalone;
+  if (streamId === standaloneStreamId) {
+    checkLeapfrog(session, stream, mount);
+    session.listened = true;
+  }
+  mount.enterListening(identity.principal);
+  new SessionStream(mount, res, session, stream, streamId, expiresAt(identity), () =>
+    mount.listening.leave(identity.principal),
+  ).start(resumed?.position);
+}
+
+/** @throws {HttpError} 400 for an event that is none of this session's, or whose stream is forgotten. */
+function findResumed(
+  session: Session,
+  lastEventId: string | string[],
+): { streamId: string; stream: Stream; position: number } {
+  const event = typeof lastEventId === 'string' ? parseEventId(lastEventId, session) : undefined;
+  const stream =
+    event === undefined
+      ? undefined
+      : event.streamId === standaloneStreamId
+        ? session.standalone
+        : session.findStream(event.streamId);
+  if (event === undefined || stream === undefined || !stream.reaches(event.position)) {
+    throw new HttpError(400, ErrorCode.InvalidRequest, 'Last-Event-ID names no event that can be resumed after');
+  }
+  return { ...event, stream };
+}
+
+/** @throws {HttpError} 409 while the newer of two live streams has just won. */
+function checkLeapfrog(session: Session, stream: Stream, { options: { keepAliveMs } }: Mount): void {
+  const now = Date.now();
+  const current = stream.sink instanceof SseSink ? stream.sink : undefined;
+  if (current === undefined || current.isDead(now, 2 * keepAliveMs)) return;
+  if (now - (session.replacedAt ?? -Infinity) < noLeapfrogMs)
+    throw new HttpError(409, ErrorCode.InvalidRequest, 'Another stream of this session is open');
+  session.replacedAt = now;
+}
+
+/** One GET's stream. Ends with the client's going, the stream's end, another GET, or the mount's. */
+class SessionStream implements Open {
+  readonly #mount: Mount;
+  readonly #session: Session;
+  readonly #stream: Stream;
+  readonly #sink: SseSink;
+  readonly #expiresAt: number;
+
+  constructor(
+    mount: Mount,
+    res: ServerResponse,
+    session: Session,
+    stream: Stream,
+    streamId: string,
+    expiresAt: number,
+    onClose: () => void,
+  ) {
+    this.#mount = mount;
+    this.#session = session;
+    this.#stream = stream;
+    this.#expiresAt = expiresAt;
+    const { maxSocketBytes, retryMs } = mount.options;
+    mount.openStreams += 1;
+    this.#sink = new SseSink(res, {
+      maxSocketBytes,
+      idPrefix: eventIdPrefix(session, streamId),
+      ...(session.revision.primingEvent ? { primeWith: stream.position, retryMs: jittered(retryMs) } : undefined),
+      onDrain: () => stream.pump(),
+      onClose: () => {
+        stream.detach(this.#sink);
+        session.lastActiveAt = Date.now();
+        mount.openStreams -= 1;
+        mount.remove(this);
+        onClose();
+      },
+    });
+    mount.add(this);
+  }
+
+  start(after: number | undefined): void {
+    this.#stream.attach(this.#sink, after);
+  }
+
+  tick(now: number): void {
+    const { keepAliveMs, maxStreamAgeMs, retryMs } = this.#mount.options;
+    if (now >= this.#expiresAt || this.#session.endReason !== undefined) this.#sink.close();
+    else if (now - this.#sink.openedAt >= maxStreamAgeMs) {
+      this.#sink.writeRetry(jittered(retryMs));
+      this.#sink.close();
+    } else if (now - this.#sink.lastWriteAt >= keepAliveMs) this.#sink.keepAlive(now);
+  }
+
+  shutdown(): void {
+    this.#sink.close();
+  }
+
+  abort(): void {
+    this.#sink.close();
+  }
+}
+
+/**
+ * End the session.
+ *
+ * @throws {HttpError} for what is refused.
+ */
+export async function deleteSession(mount: Mount, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  if (isModernVersion(req.headers['mcp-protocol-version'])) refuseMethod(mount);
+  const session = await findSession(mount, req, identify(req, mount.options));
+  await mount.sessions.end(session, 'client');
+  res.writeHead(204);
+  res.end();
+}
+
+/** Every other verb. */
+export async function otherMethod(mount: Mount): Promise<never> {
+  return refuseMethod(mount);
+}

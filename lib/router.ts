@@ -1,0 +1,143 @@
+/** mcpRouter: mounts an endpoint in an Express app, under Connect, or on a plain server. The only file that knows Express. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { allowAll } from './authorizer/decisions';
+import type { ServerCore } from './core';
+import { postMessage } from './http/endpoint';
+import { HttpError, sendError } from './http/http-error';
+import { Mount, tryLater } from './http/mount';
+import type { MountStats } from './http/mount';
+import { readOptions } from './http/options';
+import type { McpRouterOptions, MountOptions, Posture } from './http/options';
+import { createOriginCheck } from './http/origin';
+import { deleteSession, getStream, otherMethod } from './http/session-stream';
+import { ErrorCode } from './protocol/errors';
+import { latestLegacyRevision, latestRevision } from './protocol/revisions';
+import { coreOf, McpServer, quietly } from './server';
+
+/** What {@link mcpRouter} returns: a middleware, and the end of what it has open. */
+export interface McpRouter {
+  /** Express's, Connect's, or, with two arguments, `http.createServer`'s. */
+  (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
+  /**
+   * Refuse new requests with 503, let running calls finish, then end all that is open. A second call waits for the first.
+   *
+   * @param options `graceMs`: how long calls may take to finish, in milliseconds. Default 10_000.
+   */
+  close(options?: { graceMs?: number }): Promise<void>;
+  /** What is open, running and waiting right now. */
+  stats(): MountStats;
+}
+
+/**
+ * Serve `server` at the mount path: clients of every revision, on one line.
+ *
+ * @example
+ * app.use('/mcp', mcpRouter(server));
+ * @throws {TypeError | RangeError} for an option that makes no sense, and for a sensitive tool while the server has no
+ *   `authorizer`.
+ */
+export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): McpRouter {
+  if (!(server instanceof McpServer))
+    throw new TypeError('mcpRouter(server): server must be an McpServer of this package');
+  const core = coreOf(server);
+  checkSensitive(core);
+  const mountOptions = readOptions(options);
+  const checkOrigin = createOriginCheck(options);
+  const mount = new Mount(core, mountOptions, options);
+  const { path } = mountOptions;
+
+  function mcpEndpoint(req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void {
+    // Another path is another's business, before any check of ours.
+    if (!isEndpoint(req.url!, path)) {
+      if (next !== undefined) return next();
+      return sendError(res, new HttpError(404, ErrorCode.InvalidRequest, 'There is nothing here'));
+    }
+    if (!checkOrigin(req, res)) return mount.countRequest(res.statusCode);
+    serve(mount, req, res).catch((error: unknown) => fail(mount, req, res, error));
+  }
+
+  announce(core, mountOptions, options);
+  return Object.assign(mcpEndpoint, {
+    close: ({ graceMs = 10_000 }: { graceMs?: number } = {}) => mount.close(graceMs),
+    stats: () => mount.stats(),
+  });
+}
+
+/** With or without a trailing slash, whatever the query. */
+function isEndpoint(url: string, path: string): boolean {
+  if (url === path) return true;
+  const query = url.indexOf('?');
+  const pathname = query < 0 ? url : url.slice(0, query);
+  return pathname === path || pathname === `${path === '/' ? '' : path}/` || (path === '/' && pathname === '');
+}
+
+function serve(mount: Mount, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  if (mount.closing) return Promise.reject(tryLater(503, 'The server is shutting down'));
+  switch (req.method) {
+    case 'POST':
+      return postMessage(mount, req, res);
+    case 'GET':
+      return getStream(mount, req, res);
+    case 'DELETE':
+      return deleteSession(mount, req, res);
+    default:
+      return otherMethod(mount);
+  }
+}
+
+/** Answer with the refusal; anything else is a fault of ours or the host's, and stays here. */
+function fail(mount: Mount, req: IncomingMessage, res: ServerResponse, error: unknown): void {
+  const refusal =
+    error instanceof HttpError
+      ? error
+      : new HttpError(500, ErrorCode.InternalError, 'Internal error', { cause: error });
+  if (refusal.status === 500) mount.onError(refusal.cause ?? refusal);
+  else mount.onReject(refusal, req);
+  mount.countRequest(refusal.status);
+  mount.log(
+    'warn',
+    { status: refusal.status, code: refusal.code, reason: refusal.message, method: req.method },
+    'request refused',
+  );
+  if (!res.headersSent) sendError(res, refusal);
+  else res.destroy();
+}
+
+/** Closed when nobody decided: a server with sensitive tools does not start. */
+function checkSensitive({ registry, authorizerConfigured }: ServerCore): void {
+  if (authorizerConfigured) return;
+  const sensitive = sensitiveTools(registry);
+  if (sensitive.length === 0) return;
+  throw new TypeError(
+    `mcpRouter: ${sensitive.map((name) => `"${name}"`).join(', ')} may do harm, and nobody has decided who may use it: ` +
+      'give McpServer the option authorizer (allowAll lets everybody)',
+  );
+}
+
+function sensitiveTools({ tools }: ServerCore['registry']): string[] {
+  return [...tools.values()].filter(({ definition }) => definition.sensitive).map(({ name }) => name);
+}
+
+/** Say once what is served to whom. */
+function announce(
+  core: ServerCore,
+  mountOptions: MountOptions,
+  { origins = [], allowedHosts = [], onReady, logger }: McpRouterOptions,
+): void {
+  const state = (hook: unknown, configured: boolean): Posture['authorizer'] =>
+    hook === undefined ? 'none' : hook === allowAll ? 'allowAll' : configured ? 'configured' : 'default';
+  const posture: Posture = {
+    eras: [`legacy (to ${latestLegacyRevision.version})`, `modern (${latestRevision.version})`],
+    origins,
+    allowedHosts,
+    authorizer: state(core.authorizer, core.authorizerConfigured),
+    readAuthorizer: state(core.readAuthorizer, core.readAuthorizerConfigured),
+    sensitiveTools: sensitiveTools(core.registry),
+    sessionStore: mountOptions.sessions.constructor.name,
+    limits: Object.fromEntries(
+      Object.entries(mountOptions).filter((entry): entry is [string, number] => typeof entry[1] === 'number'),
+    ),
+  };
+  if (onReady !== undefined) quietly(onReady)(posture);
+  logger?.info({ ...posture }, 'MCP endpoint ready');
+}

@@ -1,0 +1,137 @@
+/** The live sessions of one mount: opened, found, bounded, ended. */
+import { nanoid } from 'nanoid';
+import { Session } from './session';
+import type { SessionEndReason } from './session';
+import type { SessionRecord, SessionStore } from './session-store';
+import type { StreamLimits } from './stream';
+
+/** At a cap, a session that has been idle for this long makes room. */
+const evictableAfterMs = 60_000;
+
+export interface SessionsOptions {
+  readonly store: SessionStore;
+  /** Sessions at once; in all and per principal. */
+  readonly maxSessions: number;
+  readonly maxSessionsPerPrincipal: number;
+  /** Idle time after which a session ends. */
+  readonly idleMs: number;
+  readonly streamLimits: StreamLimits;
+  /** Hears of every session's end, once. */
+  readonly onEnd: (session: Session, reason: SessionEndReason) => void;
+}
+
+/** Owns every session of a mount. Bounded by its caps; swept by {@link Sessions.sweep}; emptied by {@link Sessions.endAll}. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #live = new Map<string, Session>();
+  readonly #perPrincipal = new Map<string, number>();
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  [Symbol.iterator](): Iterator<Session> {
+    return this.#live.values();
+  }
+
+  /** Open a session. @returns Undefined at a cap, with no session idle for long enough to make room. */
+  async open(record: Omit<SessionRecord, 'id'>): Promise<Session | undefined> {
+    if (!this.#makeRoom(record.principal)) return undefined;
+    const session = this.#add({ ...record, id: nanoid() });
+    try {
+      await this.#options.store.create(session.record);
+    } catch (error) {
+      this.#forget(session);
+      throw error;
+    }
+    return session;
+  }
+
+  /** The session of this id, if it is this principal's: another's does not exist, as far as they can tell. */
+  async find(id: string, principal: string | undefined): Promise<Session | undefined> {
+    const session = this.#live.get(id) ?? (await this.#load(id));
+    if (session === undefined || session.record.principal !== principal) return undefined;
+    session.lastActiveAt = Date.now();
+    return session;
+  }
+
+  /** The session of this id if it is live here: without asking the store, and without waiting. */
+  findLive(id: string, principal: string | undefined): Session | undefined {
+    const session = this.#live.get(id);
+    if (session === undefined || session.record.principal !== principal) return undefined;
+    session.lastActiveAt = Date.now();
+    return session;
+  }
+
+  async save(session: Session): Promise<void> {
+    await this.#options.store.update(session.record);
+  }
+
+  /** End a session: the same road for DELETE, idleness, eviction and shutdown. */
+  async end(session: Session, reason: SessionEndReason): Promise<void> {
+    if (session.endReason !== undefined) return;
+    this.#forget(session);
+    session.end(reason);
+    this.#options.onEnd(session, reason);
+    await this.#options.store.delete(session.record.id);
+  }
+
+  /** End what has been idle for too long. */
+  async sweep(now: number): Promise<void> {
+    const idle = [...this.#live.values()].filter(
+      (session) => now - session.lastActiveAt >= this.#options.idleMs && session.isIdle,
+    );
+    await Promise.all(idle.map((session) => this.end(session, 'idle')));
+  }
+
+  async endAll(reason: SessionEndReason): Promise<void> {
+    await Promise.all([...this.#live.values()].map((session) => this.end(session, reason)));
+  }
+
+  async #load(id: string): Promise<Session | undefined> {
+    const record = await this.#options.store.get(id);
+    // Another request may have loaded it meanwhile.
+    return record === undefined ? undefined : (this.#live.get(id) ?? this.#add(record));
+  }
+
+  #add(record: SessionRecord): Session {
+    const session = new Session(record, this.#options.streamLimits, Date.now());
+    this.#live.set(record.id, session);
+    if (record.principal !== undefined) this.#count(record.principal, 1);
+    return session;
+  }
+
+  #forget({ record: { id, principal } }: Session): void {
+    if (this.#live.delete(id) && principal !== undefined) this.#count(principal, -1);
+  }
+
+  #count(principal: string, change: number): void {
+    const count = (this.#perPrincipal.get(principal) ?? 0) + change;
+    if (count === 0) this.#perPrincipal.delete(principal);
+    else this.#perPrincipal.set(principal, count);
+  }
+
+  #makeRoom(principal: string | undefined): boolean {
+    const { maxSessions, maxSessionsPerPrincipal } = this.#options;
+    const mine = principal === undefined ? 0 : (this.#perPrincipal.get(principal) ?? 0);
+    if (mine >= maxSessionsPerPrincipal) return this.#evict((session) => session.record.principal === principal);
+    return this.#live.size < maxSessions || this.#evict(() => true);
+  }
+
+  #evict(candidate: (session: Session) => boolean): boolean {
+    let oldest: Session | undefined;
+    const idleSince = Date.now() - evictableAfterMs;
+    for (const session of this.#live.values()) {
+      if (session.lastActiveAt > Math.min(idleSince, oldest?.lastActiveAt ?? idleSince)) continue;
+      if (candidate(session) && session.isIdle) oldest = session;
+    }
+    if (oldest === undefined) return false;
+    // Its place is free at once; the store's is when it answers.
+    void this.end(oldest, 'evicted').catch(() => undefined);
+    return true;
+  }
+}
