@@ -73,7 +73,12 @@ const latestExpiresAt = 1e11;
  * @throws {TypeError | RangeError} if an option cannot be what it is meant to be.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#access-token-usage
  * @example
- * app.use('/mcp', bearerAuth({ verify: (token) => users.get(token) ?? null }), mcpRouter(server));
+ * ```ts
+ * import { bearerAuth, mcpRouter } from 'express-mcp';
+ *
+ * const principals = new Map([['token-of-alice', { principal: 'alice', scopes: ['read'] }]]);
+ * app.use('/mcp', bearerAuth({ verify: (token) => principals.get(token) ?? null }), mcpRouter(server));
+ * ```
  */
 export function bearerAuth(options: BearerAuthOptions): Middleware {
   const { verify, verifyTimeoutMs = 10_000, onError = logError } = options;

@@ -51,8 +51,12 @@ const owned: Record<string, string> = {
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/authorization-server-discovery#authorization-server-location
  * @see https://www.rfc-editor.org/rfc/rfc9728#section-3
  * @example
+ * ```ts
+ * import { bearerAuth, mcpRouter, protectedResourceMetadata } from 'express-mcp';
+ *
  * app.use(protectedResourceMetadata({ authorizationServers: ['https://auth.example.com'] }));
- * app.use('/mcp', bearerAuth({ verify }), mcpRouter(server));
+ * app.use('/mcp', bearerAuth({ verify: () => null }), mcpRouter(server));
+ * ```
  */
 export function protectedResourceMetadata(options: ProtectedResourceMetadataOptions): Middleware {
   const common = commonMembers(options);
