@@ -11,11 +11,11 @@ const lib = path.join(__dirname, '../lib');
  */
 const layers: Record<string, readonly string[]> = (() => {
   const pure = ['protocol', 'request-state'];
-  const declared = [...pure, 'sessions', 'declarations', 'registry', 'context', 'core'];
+  const declared = [...pure, 'sessions', 'declarations', 'registry', 'context', 'core', 'request-meta'];
   const authorizer = [...declared, 'authorizer'];
   const methods = [...authorizer, 'methods'];
   const dispatcher = [...methods, 'dispatcher'];
-  const server = [...dispatcher, 'server'];
+  const server = [...dispatcher, 'connections', 'server'];
   const http = [...server, 'http'];
   const doors = [...http, 'router', 'index'];
   return {
@@ -26,9 +26,11 @@ const layers: Record<string, readonly string[]> = (() => {
     registry: declared,
     context: declared,
     core: declared,
+    'request-meta': declared,
     authorizer,
     methods,
     dispatcher,
+    connections: dispatcher,
     server,
     http,
     router: http,
