@@ -102,7 +102,7 @@ async function admitLegacy(
 
 /** The refusal as HTTP sends it: under the id that the message shows. */
 export function underId(error: unknown, message: unknown): unknown {
-  const id = isObject(message) && isRequestId(message.id) && !('result' in message) ? message.id : undefined;
+  const id = isObject(message) && isRequestId(message.id) && !isResponse(message) ? message.id : undefined;
   if (error instanceof HttpError) {
     return id === undefined
       ? error
@@ -114,6 +114,11 @@ export function underId(error: unknown, message: unknown): unknown {
         });
   }
   return error instanceof McpError ? new HttpError(400, error.code, error.message, { data: error.data, id }) : error;
+}
+
+/** The id of a response is the server's own, and no error of ours may answer it. */
+function isResponse(message: object): boolean {
+  return !('method' in message) && ('result' in message || 'error' in message);
 }
 
 /** transports, "Sending Messages": what wants no answer gets 202 and no body. */
