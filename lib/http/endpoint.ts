@@ -1,9 +1,10 @@
 /** POST: a message in, its reply out. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isPromise } from '../authorizer/authorize';
 import { CallContext } from '../context';
 import type { RequestMeta } from '../context';
 import { dispatch, hookOf } from '../dispatcher';
+import { isTooDeep, maxDepth } from '../protocol/depth';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject, isRequestId, parseMessage } from '../protocol/json-rpc';
 import type { ParsedMessage } from '../protocol/json-rpc';
@@ -32,6 +33,7 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
   }
   const reading = readMessageBody(req, mount.options.maxBodyBytes);
   const body: unknown = isPromise(reading) ? await reading : reading;
+  checkDepth(body, req.headers);
   const identity = identify(req, mount.options);
   if (Array.isArray(body)) return postBatch(mount, req, res, body, identity);
 
@@ -49,6 +51,18 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
   } finally {
     end(mount, call, session, identity);
   }
+}
+
+/** A short body cannot be deep; a long one is walked once. */
+function checkDepth(
+  body: unknown,
+  { 'content-length': length, 'content-encoding': coding }: IncomingHttpHeaders,
+): void {
+  if ((coding === undefined && Number(length) <= maxDepth) || !isTooDeep(body)) return;
+  throw underId(
+    new HttpError(400, ErrorCode.InvalidRequest, `The message is nested deeper than ${maxDepth} levels`),
+    body,
+  );
 }
 
 /** A message that may be dispatched: which revision it speaks, which session it belongs to. */
