@@ -1,13 +1,23 @@
 /** JSON that is meant to hurt: deep, or with keys that reach for prototypes. */
-import type { AuthorizerCall } from 'express-mcp';
+import type { ToolQuestion } from 'express-mcp';
 import { allow } from 'express-mcp';
+import * as z from 'zod';
 import { connect, eras } from '../support/eras';
 import type { EraClient } from '../support/eras';
 import { createFixture } from '../support/fixture';
 import type { Fixture } from '../support/fixture';
 import { textOf } from '../support/wire';
 
-const seen: AuthorizerCall[] = [];
+/** Accepts every JSON value, and looks at each part of it. */
+const anything = {
+  anyOf: [
+    { type: ['string', 'number', 'boolean', 'null'] },
+    { type: 'array', items: { $ref: '#/$defs/any' } },
+    { type: 'object', additionalProperties: { $ref: '#/$defs/any' } },
+  ],
+};
+
+const seen: ToolQuestion[] = [];
 let fixture: Fixture;
 beforeAll(async () => {
   fixture = await createFixture({
@@ -16,6 +26,19 @@ beforeAll(async () => {
         seen.push(call);
         return allow();
       },
+    },
+    setup(server) {
+      const note = (name: string) => () => {
+        fixture.ran.push(name);
+        return 'ran';
+      };
+      const tree = {
+        type: 'object',
+        properties: { value: { $ref: '#/$defs/any' } },
+        $defs: { any: anything },
+      } as const;
+      server.registerTool('recursive', { inputSchema: z.object({ value: z.json() }) }, note('recursive'));
+      server.registerTool('recursive-plain', { inputSchema: tree }, note('recursive-plain'));
     },
   });
 });
@@ -41,35 +64,48 @@ describe.each(eras)('deep nesting, %s era', (era) => {
   const call = (name: string, args: object) => client.message('tools/call', { name, arguments: args }, 'deep');
 
   it.each([
-    ['anything', { value: '@' }, arrays],
-    ['anything', { value: '@' }, objects],
-    ['echo', { text: '@' }, arrays],
-    ['echo', { text: '@' }, objects],
-    ['optional', { unknown: '@' }, arrays],
-    ['nothing', { unknown: '@' }, objects],
-  ])('in the arguments of %s (%j) answers an error within a second, and others meanwhile', async (name, args, text) => {
-    const started = Date.now();
-    const deep = client.post(bent(call(name, args), text), { method: 'tools/call', name });
-    const other = await client.request('tools/list');
-    const reply = await deep;
-    expect(Date.now() - started).toBeLessThan(1_000);
-    expect(other.status).toBe(200);
-    const refused = reply.status >= 400 || reply.response?.result?.isError === true;
-    expect({ refused, error: reply.response?.error?.code }).not.toMatchObject({ refused: false });
-    expect(reply.response?.error?.code).not.toBe(-32603);
+    ['anything', { value: '@' }],
+    ['recursive', { value: '@' }],
+    ['recursive-plain', { value: '@' }],
+    ['echo', { text: '@' }],
+  ])('in the arguments of %s (%j) is refused promptly, and others are served meanwhile', async (name, args) => {
+    for (const text of [arrays, objects]) {
+      const started = Date.now();
+      const deep = client.post(bent(call(name, args), text), { method: 'tools/call', name });
+      const other = await client.request('tools/list');
+      const reply = await deep;
+      expect(Date.now() - started).toBeLessThan(2_000);
+      expect(other.status).toBe(200);
+      expect(reply.response?.error?.code).not.toBe(-32603);
+      expect(reply.status >= 400 || reply.response?.result?.isError === true).toBe(true);
+      expect(fixture.ran).toEqual([]);
+    }
   });
 
   it.each([
     ['id', { jsonrpc: '2.0', id: '@', method: 'tools/list' }],
     ['method', { jsonrpc: '2.0', id: 1, method: '@' }],
-    ['params', { jsonrpc: '2.0', id: 1, method: 'tools/list', params: '@' }],
-    ['_meta', { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: '@' } }],
     ['the message itself', '@'],
-  ])('in %s answers an error', async (_where, message) => {
+  ])('in %s is refused', async (_where, message) => {
     for (const text of [arrays, objects]) {
       const reply = await client.post(bent(message as object, text));
       expect(reply.response).toHaveProperty('error');
       expect(reply.response?.error?.code).not.toBe(-32603);
+    }
+  });
+
+  it.each(['optional', 'nothing'])('in an argument that %s does not know is refused or ignored', async (name) => {
+    for (const text of [arrays, objects]) {
+      const reply = await client.post(bent(call(name, { unknown: '@' }), text), { method: 'tools/call', name });
+      expect([undefined, -32600, -32602, -32700]).toContain(reply.response?.error?.code);
+    }
+  });
+
+  it.each(['params', '_meta'])('in %s is refused or ignored', async (where) => {
+    const params = where === 'params' ? '@' : { _meta: '@' };
+    for (const text of [arrays, objects]) {
+      const reply = await client.post(bent({ jsonrpc: '2.0', id: 1, method: 'tools/list', params }, text));
+      expect([undefined, -32600, -32602, -32700]).toContain(reply.response?.error?.code);
     }
   });
 
@@ -99,9 +135,9 @@ describe.each(eras)('keys that name prototypes, %s era', (era) => {
     expect(reply.status).toBe(200);
     expect(await callPolluted()).toBe('undefined');
     for (const { args } of fixture.calls) expect((args as { polluted?: unknown }).polluted).toBeUndefined();
-    const call = seen.find((candidate) => candidate.name === name && candidate.operation === 'call');
-    expect(call).toBeDefined();
-    expect((call?.arguments as { polluted?: unknown } | undefined)?.polluted).toBeUndefined();
+    const asked = seen.flatMap((question) => (question.operation === 'call' && question.name === name ? question : []));
+    expect(asked).toHaveLength(1);
+    expect((asked[0]?.arguments as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
   it.each(['"params":{', '"_meta":{', '{"jsonrpc"', '"io.modelcontextprotocol/clientCapabilities":{'])(

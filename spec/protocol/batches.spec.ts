@@ -23,7 +23,9 @@ function answerTo(reply: Reply, id: unknown): Message | undefined {
 let fixture: Fixture;
 beforeAll(async () => {
   fixture = await createFixture({
-    server: { authorizer: ({ name }) => (name === 'destroy' ? deny('Not today') : allow()) },
+    server: {
+      authorizer: ({ name, operation }) => (name === 'destroy' && operation === 'call' ? deny('Not today') : allow()),
+    },
   });
 });
 afterAll(() => fixture.close());

@@ -1,5 +1,6 @@
 /** Every refusal of a request that could be read carries that request's id. */
 import { allow, deny } from 'express-mcp';
+import { connect, eras } from '../support/eras';
 import { createFixture } from '../support/fixture';
 import type { Fixture } from '../support/fixture';
 import { initializeMessage, legacySession, modern, post } from '../support/wire';
@@ -9,7 +10,9 @@ const id = 'abc';
 let fixture: Fixture;
 beforeAll(async () => {
   fixture = await createFixture({
-    server: { authorizer: ({ name }) => (name === 'destroy' ? deny('Not today') : allow()) },
+    server: {
+      authorizer: ({ name, operation }) => (name === 'destroy' && operation === 'call' ? deny('Not today') : allow()),
+    },
   });
 });
 afterAll(() => fixture.close());
@@ -95,18 +98,15 @@ describe('a denied call', () => {
   });
 });
 
-describe('a call beyond the cap', () => {
-  it.each([
-    ['legacy', async (target: Fixture) => (await legacySession(target)).callTool('echo', { text: 'a' }, { id })],
-    ['modern', (target: Fixture) => modern(target).callTool('echo', { text: 'a' }, { id })],
-  ])('is refused under its id, %s era', async (_era, send) => {
+describe.each(eras)('a call beyond the cap, %s era', (era) => {
+  it('is refused under its id', async () => {
     const narrow = await createFixture({ router: { maxCalls: 1 } });
     try {
-      const held = modern(narrow)
-        .callTool('hold', {})
-        .catch(() => undefined); // ends with the fixture
+      const client = await connect(era, narrow);
+      const held = client.callTool('hold', {}).catch(() => undefined); // ends with the fixture
       await narrow.until(() => narrow.ran.includes('hold'));
-      const reply = await send(narrow);
+      const reply = await client.callTool('echo', { text: 'a' }, { id });
+      expect(reply.status).toBe(503);
       expect(reply.response?.error).toBeDefined();
       expect(reply.response?.id).toBe(id);
       expect(narrow.ran).toEqual(['hold']);

@@ -48,10 +48,10 @@ describe('twelve calls of one session under one id', () => {
     const session = await legacySession(fixture);
     await session.callTool('throws', {}, { id: 1 });
     await session.request('no/such', {}, { id: 1 });
-    const held = await session.stream('tools/call', { name: 'hold' }, { id: 1 });
+    const held = session.callTool('hold', {}, { id: 1 });
     await fixture.until(() => fixture.ran.includes('hold'));
     await session.notify('notifications/cancelled', { requestId: 1 });
-    await held.ended;
+    await held;
     expect(textOf(await session.callTool('echo', { text: 'free' }, { id: 1 }))).toBe('free');
   });
 });

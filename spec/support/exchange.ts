@@ -228,12 +228,12 @@ function expectation({ revision, headers, body }: Exchange) {
   const asked = [sent].flat() as {
     id?: unknown;
     method?: string;
-    params?: { _meta?: object; protocolVersion?: string };
+    params?: { _meta?: unknown; protocolVersion?: string };
   }[];
   const named = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'mcp-protocol-version')?.[1];
   const first = asked[0];
-  const isModern =
-    first?.params?._meta !== undefined && 'io.modelcontextprotocol/protocolVersion' in first.params._meta;
+  const meta = first?.params?._meta;
+  const isModern = typeof meta === 'object' && meta !== null && 'io.modelcontextprotocol/protocolVersion' in meta;
   const spoken = isModern ? modernRevision : first?.method === 'initialize' ? first.params?.protocolVersion : named;
   return {
     revision: revision ?? revisions.find((known) => known === spoken) ?? latestLegacy,
