@@ -182,6 +182,7 @@ class ConnectionState implements ParkedCalls {
       cancelCall: (id, reason) => this.#calls.get(id)?.cancel(reason),
       send: (message) => this.send(message),
       startStream() {},
+      watchDisconnect() {},
       ...(this.#listeners.size > 0 ? { listen } : undefined),
     };
   }

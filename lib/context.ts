@@ -121,6 +121,8 @@ export interface Caller {
   send(message: JsonRpcNotification | JsonRpcRequest): boolean;
   /** Make the reply a stream now, if the client takes one. */
   startStream(): void;
+  /** From now on, tell the call at once when its client goes. */
+  watchDisconnect(): void;
   /** Modern `subscriptions/listen`: what is sent from now on is the stream; settles when it ends. */
   listen?(subscription: Subscription): Promise<void>;
 }
@@ -206,6 +208,7 @@ export class CallContext implements Context {
       this.#abort = new AbortController();
       const reason = this.#cancelled?.reason ?? this.#expired;
       if (reason !== undefined) this.#abort.abort(reason);
+      else this.caller.watchDisconnect();
     }
     return this.#abort.signal;
   }

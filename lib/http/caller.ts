@@ -59,6 +59,10 @@ export class HttpCaller implements Caller {
   startStream(): void {
     this.reply?.startStream();
   }
+
+  watchDisconnect(): void {
+    this.reply?.watchDisconnect();
+  }
 }
 
 /** A running call: found by the client's cancellation, ended with its session. */

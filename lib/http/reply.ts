@@ -41,6 +41,7 @@ export class Reply implements Open {
   #streamId: string | undefined;
   #sink: SseSink | undefined;
   #over = false;
+  #watching = false;
   /** Ends the listening. */
   #listening: (() => void) | undefined;
 
@@ -103,7 +104,7 @@ export class Reply implements Open {
         ? { primeWith: 0, retryMs: jittered(retryMs) }
         : undefined),
       onDrain: () => stream.pump(),
-      onClose: () => this.#disconnected(),
+      onClose: () => this.#streamClosed(),
     });
     stream.attach(this.#sink);
   }
@@ -186,9 +187,22 @@ export class Reply implements Open {
       this.#session.streamFinished(this.#streamId, Date.now());
   }
 
-  #disconnected(): void {
+  /** Somebody wants to know when the client goes: a plain reply has nobody listening for that until then. */
+  watchDisconnect(): void {
+    if (this.#watching || this.#over) return;
+    this.#watching = true;
+    if (this.#res.destroyed) this.#disconnected();
+    else this.#res.once('close', () => this.#disconnected());
+  }
+
+  #streamClosed(): void {
     this.#mount.openStreams -= 1;
     if (this.#sink !== undefined) this.#stream?.detach(this.#sink);
+    this.#disconnected();
+  }
+
+  #disconnected(): void {
+    // 2025-11-25, transports: a disconnection is no cancellation; the client may come back for the rest.
     if (this.#over || this.#revision.era === 'legacy') return;
     // streamable-http, "Cancellation": closing the stream is the client's way to cancel.
     for (const call of this.calls) call.cancel('The client closed the connection');
@@ -221,7 +235,8 @@ export class Reply implements Open {
     const { keepAliveMs, maxStreamAgeMs, retryMs } = this.#mount.options;
     const sink = this.#sink;
     if (sink === undefined) {
-      if (now - this.#startedAt >= keepAliveMs) this.startStream();
+      if (this.#res.destroyed) this.#disconnected();
+      else if (now - this.#startedAt >= keepAliveMs) this.startStream();
       return;
     }
     if (now >= this.#expiresAt) sink.close();
