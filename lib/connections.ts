@@ -10,7 +10,6 @@ import type { ParsedMessage } from './protocol/json-rpc';
 import type { JsonRpcMessage, JsonRpcResponse, RequestId } from './protocol/types';
 import { legacyMeta, readModernMeta } from './request-meta';
 import { Session } from './sessions/session';
-import type { Cancellable } from './sessions/session';
 
 /** One client of a transport that is not HTTP. The same object for all its messages; what is kept for it goes when it goes. */
 export interface Connection {
@@ -64,7 +63,7 @@ class ConnectionState implements ParkedCalls {
   readonly #principal: string | undefined;
   readonly #auth: AuthInfo | undefined;
   readonly #listeners = new Set<(message: JsonRpcMessage) => void>();
-  readonly #calls = new Map<RequestId, Cancellable>();
+  readonly #calls = new Map<RequestId, CallContext>();
   readonly #subscriptions = new Map<Subscription, () => void>();
   #session: Session | undefined;
   #parked = 0;
@@ -189,7 +188,7 @@ class ConnectionState implements ParkedCalls {
 
   /** Until the connection closes or the client cancels. */
   async #listen(subscription: Subscription): Promise<void> {
-    const call = this.#calls.get(subscription.id) as CallContext | undefined;
+    const call = this.#calls.get(subscription.id);
     this.send(subscription.acknowledgement);
     await new Promise<void>((resolve) => {
       this.#subscriptions.set(subscription, resolve);

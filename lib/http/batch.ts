@@ -11,7 +11,7 @@ import { MessageError, parseMessage } from '../protocol/json-rpc';
 import type { JsonRpcResponse } from '../protocol/types';
 import { legacyMeta } from '../request-meta';
 import type { Session } from '../sessions/session';
-import { HttpCaller, RunningCall } from './caller';
+import { HttpCaller, HttpCall } from './caller';
 import { HttpError } from './http-error';
 import { checkDecided } from './identity';
 import type { Identity } from './identity';
@@ -41,7 +41,7 @@ export async function postBatch(
   if (!accepted.json && !accepted.sse)
     throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream');
 
-  const reply = new Reply(mount, req, res, accepted, { session, revision: session.revision, identity });
+  const reply = new Reply(mount, req, res, accepted, { session, revision: session.revision, identity, isBatch: true });
   const answers = await Promise.all(
     batch.map((element) => carryOut(mount, req, res, element, { session, identity, reply })),
   );
@@ -64,7 +64,7 @@ async function carryOut(
   { session, identity, reply }: BatchContext,
 ): Promise<JsonRpcResponse | undefined> {
   let entered = false;
-  let call: RunningCall | undefined;
+  let call: HttpCall | undefined;
   try {
     const parsed = parseMessage(element);
     const { kind, message } = parsed;
@@ -85,7 +85,7 @@ async function carryOut(
       kind === 'request' ? message.id : undefined,
     );
     if (kind === 'request') {
-      call = new RunningCall(context, reply);
+      call = new HttpCall(context, reply);
       reply.calls.push(context);
       session.addCall(message.id, call);
       mount.running.add(context);

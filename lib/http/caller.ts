@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CallContext, Caller, ParkedCalls, Subscription } from '../context';
 import type { AuthInfo } from '../protocol/auth-info';
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../protocol/types';
-import type { Cancellable, Session } from '../sessions/session';
+import type { RunningCall, Session, SessionEndReason } from '../sessions/session';
 import type { SessionRecord } from '../sessions/session-store';
 import type { Identity } from './identity';
 import type { Mount } from './mount';
@@ -65,8 +65,8 @@ export class HttpCaller implements Caller {
   }
 }
 
-/** A running call: found by the client's cancellation, ended with its session. */
-export class RunningCall implements Cancellable {
+/** A call over HTTP: found by the client's cancellation, ended with its session. */
+export class HttpCall implements RunningCall {
   constructor(
     readonly context: CallContext,
     readonly reply: Reply,
@@ -75,5 +75,12 @@ export class RunningCall implements Cancellable {
   cancel(reason: unknown): void {
     this.context.cancel(reason);
     this.reply.callCancelled();
+  }
+
+  sessionEnded(reason: SessionEndReason): void {
+    const message = `The session ended (${reason})`;
+    this.context.cancel(message);
+    // A call that was parked has its denial in a moment, and answers with that.
+    setImmediate(() => this.reply.fail(message));
   }
 }

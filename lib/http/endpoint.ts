@@ -12,7 +12,7 @@ import { legacyMeta } from '../request-meta';
 import type { Session } from '../sessions/session';
 import { postBatch } from './batch';
 import { readMessageBody } from './body';
-import { HttpCaller, RunningCall } from './caller';
+import { HttpCaller, HttpCall } from './caller';
 import { HttpError } from './http-error';
 import { checkDecided, identify } from './identity';
 import type { Identity } from './identity';
@@ -149,7 +149,7 @@ function begin(
   meta: RequestMeta,
   session: Session | undefined,
   identity: Identity,
-): RunningCall {
+): HttpCall {
   const { id, method } = parsed.message;
   const accepted = acceptedTypes(req.headers.accept);
   if (!accepted.json && !accepted.sse) {
@@ -172,7 +172,7 @@ function begin(
     method,
     id,
   );
-  const call = new RunningCall(context, reply);
+  const call = new HttpCall(context, reply);
   reply.calls.push(context);
   session?.addCall(id, call);
   mount.running.add(context);
@@ -180,7 +180,7 @@ function begin(
   return call;
 }
 
-function end(mount: Mount, call: RunningCall, session: Session | undefined, { principal }: Identity): void {
+function end(mount: Mount, call: HttpCall, session: Session | undefined, { principal }: Identity): void {
   const { context } = call;
   mount.running.delete(context);
   session?.removeCall(context.requestId!, call);

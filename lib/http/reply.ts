@@ -20,6 +20,7 @@ import { eventIdPrefix } from './event-id';
 
 /** Whose reply it is. */
 export interface ReplyAbout {
+  readonly isBatch?: boolean;
   readonly session: Session | undefined;
   readonly revision: Revision;
   readonly identity: Identity;
@@ -34,6 +35,7 @@ export class Reply implements Open {
   readonly #session: Session | undefined;
   readonly #revision: Revision;
   readonly #expiresAt: number;
+  readonly #isBatch: boolean;
   readonly #startedAt = Date.now();
   /** The calls that the reply answers: one, or those of a batch. */
   readonly calls: CallContext[] = [];
@@ -52,6 +54,7 @@ export class Reply implements Open {
     this.#accepted = accepted;
     this.#session = about.session;
     this.#revision = about.revision;
+    this.#isBatch = about.isBatch ?? false;
     // Streams end with the caller's token.
     this.#expiresAt = expiresAt(about.identity);
     mount.add(this);
@@ -252,13 +255,20 @@ export class Reply implements Open {
   }
 
   abort(): void {
-    for (const call of this.calls) call.cancel('The server is shutting down');
-    const [first] = this.calls;
-    if (first?.requestId === undefined) return this.abandon();
-    const json = this.#encode(errorResponse(first.requestId, ErrorCode.InternalError, 'The server is shutting down'));
-    if (this.#stream !== undefined) return this.#endStream([json]);
+    const message = 'The server is shutting down';
+    for (const call of this.calls) call.cancel(message);
+    this.fail(message, 503);
+  }
+
+  /** Answer with an error what has no answer yet. */
+  fail(message: string, status = 200): void {
+    if (this.#over) return;
+    const failures = this.calls.map(({ requestId }) =>
+      this.#encode(errorResponse(requestId, ErrorCode.InternalError, message)),
+    );
+    if (this.#stream !== undefined) return this.#endStream(failures);
     this.#finish();
-    this.#write(503, json);
+    this.#write(status, this.#isBatch ? `[${failures.join(',')}]` : failures[0]!);
   }
 }
 

@@ -10,8 +10,11 @@ import type { StreamLimits } from './stream';
 export type SessionEndReason = 'client' | 'idle' | 'evicted' | 'inbox-full' | 'expired' | 'shutdown';
 
 /** A running call that can be told to stop. */
-export interface Cancellable {
+export interface RunningCall {
+  /** The client wants no answer any more. */
   cancel(reason: unknown): void;
+  /** The session ends: the call stops, and its client is told why. */
+  sessionEnded(reason: SessionEndReason): void;
 }
 
 /** A session's messages that no reply carries: the standalone stream (GET). */
@@ -31,7 +34,7 @@ export class Session {
   listened = false;
   /** When a live GET stream was last replaced by another. */
   replacedAt: number | undefined;
-  #calls: Map<RequestId, Set<Cancellable>> | undefined;
+  #calls: Map<RequestId, Set<RunningCall>> | undefined;
   #questions: Map<string, (response: JsonRpcResponse | undefined) => void> | undefined;
   #streams: Map<string, Stream> | undefined;
   /** When each finished stream finished. */
@@ -58,13 +61,13 @@ export class Session {
   }
 
   /** Note a running call, so that `notifications/cancelled` finds it. Clients that reuse an id cancel all its calls. */
-  addCall(id: RequestId, call: Cancellable): void {
+  addCall(id: RequestId, call: RunningCall): void {
     const calls = (this.#calls ??= new Map()).get(id);
     if (calls === undefined) this.#calls.set(id, new Set([call]));
     else calls.add(call);
   }
 
-  removeCall(id: RequestId, call: Cancellable): void {
+  removeCall(id: RequestId, call: RunningCall): void {
     const calls = this.#calls?.get(id);
     if (calls?.delete(call) && calls.size === 0) this.#calls!.delete(id);
   }
@@ -150,14 +153,14 @@ export class Session {
     return stream;
   }
 
-  /** End everything: calls hear their signal, questions go unanswered, streams close. A second call does nothing. */
+  /** End everything: questions go unanswered, calls hear their signal, streams close. A second call does nothing. */
   end(reason: SessionEndReason): void {
     if (this.endReason !== undefined) return;
     this.endReason = reason;
-    for (const calls of this.#calls?.values() ?? [])
-      for (const call of calls) call.cancel(`The session ended (${reason})`);
     this.leaveUnanswered();
-    for (const stream of this.#streams?.values() ?? []) stream.close();
+    for (const calls of this.#calls?.values() ?? []) for (const call of calls) call.sessionEnded(reason);
+    // A running call's stream ends with its answer; the others now.
+    for (const [id, stream] of this.#streams ?? []) if (stream.finished || id === standaloneStreamId) stream.close();
     this.#streams?.clear();
     this.#finished?.clear();
   }
