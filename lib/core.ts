@@ -18,6 +18,14 @@ export interface Notice {
   readonly uri?: string;
 }
 
+/**
+ * Sees every request of the protocol: for tracing and metrics. `run` must call `next` once and hand on what comes of it,
+ * the result or the rejection.
+ */
+export interface RequestObserver {
+  run(context: Context, next: () => unknown): unknown;
+}
+
 /** One server. */
 export interface ServerCore {
   readonly info: Implementation;
@@ -28,6 +36,7 @@ export interface ServerCore {
   /** False for a framework's fallback: it runs, but counts as if nobody had decided. */
   readonly authorizerConfigured: boolean;
   readonly readAuthorizerConfigured: boolean;
+  readonly observer: RequestObserver | undefined;
   readonly exposeErrors: boolean;
   readonly pageSize: number;
   readonly authorizerTimeoutMs: number;

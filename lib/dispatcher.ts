@@ -55,7 +55,10 @@ export async function dispatch(
   try {
     const method = findMethod(core, message, context);
     const params = method.parse(message.params) as never;
-    const result = (await method.run(core, params, context)) as Record<string, unknown>;
+    const { observer } = core;
+    const result = (await (observer === undefined
+      ? method.run(core, params, context)
+      : observer.run(context, () => method.run(core, params, context)))) as Record<string, unknown>;
     const response = {
       jsonrpc: '2.0' as const,
       id: message.id,

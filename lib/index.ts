@@ -9,6 +9,7 @@ export type {
   ToolQuestion,
 } from './authorizer/decisions';
 export type { Connection } from './connections';
+export type { RequestObserver } from './core';
 export type { Context, ElicitAnswer, ElicitQuestion, Transport } from './context';
 export type {
   CacheHints,

@@ -5,7 +5,7 @@ import { Connections } from './connections';
 import type { Connection } from './connections';
 import type { Context } from './context';
 import { publish } from './core';
-import type { Cacheable, ServerCore } from './core';
+import type { Cacheable, RequestObserver, ServerCore } from './core';
 import type {
   CacheHints,
   Handle,
@@ -60,6 +60,8 @@ export interface McpServerOptions {
   toolTimeoutMs?: number;
   /** How long clients may keep lists and reads. @default ttlMs 0 */
   cache?: Partial<Record<Cacheable, CacheHints>>;
+  /** Sees every request: tracing and metrics, see `express-mcp/opentelemetry`. @default none, at no cost */
+  observer?: RequestObserver;
   /** Extensions to advertise, by identifier. @default none */
   extensions?: Record<string, object>;
   /** Experimental capabilities to advertise. @default none */
@@ -315,6 +317,7 @@ function createCore({ instructions, ...info }: ServerInfo, options: McpServerOpt
     readAuthorizer,
     authorizerConfigured: decided && authorizer !== undefined,
     readAuthorizerConfigured: decided && readAuthorizer !== undefined,
+    observer: options.observer,
     exposeErrors,
     pageSize,
     authorizerTimeoutMs: duration('authorizerTimeoutMs', options.authorizerTimeoutMs, 10_000),
