@@ -11,6 +11,8 @@ export interface StreamEvent {
 
 /** Where a stream's messages go: a socket, in practice. */
 export interface Sink {
+  /** Nothing has left it for so long that nobody seems to read. */
+  readonly dead?: boolean;
   /** Write one message; false when the next should wait until {@link Stream.pump} is called. */
   write(event: StreamEvent): boolean;
   /** No more messages will come. */
@@ -38,6 +40,8 @@ export class Stream {
   #lastPosition = 0;
   #waitingKeys: Set<string> | undefined;
   #sink: Sink | undefined;
+  /** The sink wants no more until it says so. */
+  #full = false;
   #finished = false;
   readonly #limits: StreamLimits;
 
@@ -47,6 +51,11 @@ export class Stream {
 
   get attached(): boolean {
     return this.#sink !== undefined;
+  }
+
+  /** Somebody reads, as far as can be told. */
+  get read(): boolean {
+    return this.#sink !== undefined && this.#sink.dead !== true;
   }
 
   /** Where messages go now. */
@@ -84,21 +93,20 @@ export class Stream {
     if (mergeKey !== undefined && this.#waitingKeys?.has(mergeKey)) return true;
     const bytes = Buffer.byteLength(json);
     const { waitingLimit, waitingBytes } = this.#limits;
-    if (!always && (this.waiting >= waitingLimit || this.#waitingBytes + bytes > waitingBytes)) {
-      // What the socket would take at once does not wait.
-      if (this.waiting > 0 || this.#sink === undefined) return false;
-    }
+    // What the socket takes at once does not wait.
+    const waits = this.#sink === undefined || this.#full;
+    if (waits && !always && (this.waiting >= waitingLimit || this.#waitingBytes + bytes > waitingBytes)) return false;
     (this.#events ??= []).push({ position: ++this.#lastPosition, json, bytes, mergeKey });
     this.#waitingBytes += bytes;
     if (mergeKey !== undefined) (this.#waitingKeys ??= new Set()).add(mergeKey);
-    this.pump();
+    this.#write();
     return true;
   }
 
   /** No more messages: the socket is closed after the last one is written. */
   finish(): void {
     this.#finished = true;
-    this.pump();
+    this.#write();
   }
 
   /**
@@ -121,15 +129,17 @@ export class Stream {
 
   /** The socket takes messages again. */
   pump(): void {
+    this.#full = false;
+    this.#write();
+  }
+
+  #write(): void {
     const events = this.#events;
     if (events !== undefined) {
-      let open = true;
-      while (open && this.#sink !== undefined && this.#written < events.length) {
-        const event = events[this.#written++]!;
-        this.#waitingBytes -= event.bytes;
-        this.#writtenBytes += event.bytes;
-        if (event.mergeKey !== undefined) this.#waitingKeys?.delete(event.mergeKey);
-        open = this.#sink.write(event);
+      while (this.#sink !== undefined && !this.#full && this.#written < events.length) {
+        const event = events[this.#written]!;
+        this.#countWritten(event);
+        this.#full = !this.#sink.write(event);
       }
       this.#trimHistory(events);
     }
@@ -155,10 +165,15 @@ export class Stream {
     for (const events = this.#events; events !== undefined && this.#written < events.length;) {
       const event = events[this.#written]!;
       if (event.position > after) break;
-      this.#written += 1;
-      this.#writtenBytes += event.bytes;
-      this.#waitingBytes -= event.bytes;
+      this.#countWritten(event);
     }
+  }
+
+  #countWritten({ bytes, mergeKey }: StreamEvent): void {
+    this.#written += 1;
+    this.#waitingBytes -= bytes;
+    this.#writtenBytes += bytes;
+    if (mergeKey !== undefined) this.#waitingKeys?.delete(mergeKey);
   }
 
   #trimHistory(events: StreamEvent[]): void {
