@@ -29,16 +29,18 @@ function parser<T>(schema: z.ZodType<T>): (params: unknown) => T {
 // As they came: a copy would lose keys that only look special.
 const object = z.custom<Record<string, unknown>>(isObject, 'must be an object');
 const requestId = z.custom<RequestId>(isRequestId, 'must be a string or a safe integer');
-const strings = z.custom<Record<string, string> | undefined>(
-  (value) =>
-    value === undefined || (isObject(value) && Object.values(value).every((field) => typeof field === 'string')),
-  'must be an object of strings',
-);
+// Absent or null: none.
+const strings = z
+  .custom<Record<string, string>>(
+    (value) => isObject(value) && Object.values(value).every((field) => typeof field === 'string'),
+    'must be an object of strings',
+  )
+  .nullish();
 
 const implementation = z.looseObject({ name: z.string(), version: z.string() }) as unknown as z.ZodType<Implementation>;
 
 /** Fields by which a client answers questions; checked by whoever reads them. */
-const rounds = { inputResponses: z.unknown(), requestState: z.unknown() };
+const rounds = { inputResponses: z.unknown().optional(), requestState: z.unknown().optional() };
 
 export const parseInitializeParams = parser(
   z.object({
@@ -61,7 +63,7 @@ export const parseCompleteParams = parser(
       z.object({ type: z.literal('ref/resource'), uri: z.string() }),
     ]),
     argument: z.object({ name: z.string(), value: z.string() }),
-    context: z.object({ arguments: strings }).optional(),
+    context: z.object({ arguments: strings }).nullish(),
   }),
 );
 export const parseListenParams = parser(
