@@ -112,6 +112,7 @@ export interface Annotations {
   lastModified?: string;
 }
 
+/** Text. */
 export interface TextContent {
   type: 'text';
   text: string;
@@ -119,6 +120,7 @@ export interface TextContent {
   _meta?: Meta;
 }
 
+/** A picture. */
 export interface ImageContent {
   type: 'image';
   /** Base64. */
@@ -128,6 +130,7 @@ export interface ImageContent {
   _meta?: Meta;
 }
 
+/** A sound; sent as text to clients older than 2025-03-26. */
 export interface AudioContent {
   type: 'audio';
   /** Base64. */
@@ -137,10 +140,12 @@ export interface AudioContent {
   _meta?: Meta;
 }
 
+/** Names a resource that the client may read; sent as text to clients older than 2025-06-18. */
 export interface ResourceLink extends Resource {
   type: 'resource_link';
 }
 
+/** A resource with its contents. */
 export interface EmbeddedResource {
   type: 'resource';
   resource: ResourceContents;
@@ -212,6 +217,7 @@ export interface ResourceTemplate {
   _meta?: Meta;
 }
 
+/** The contents of a resource that is text. */
 export interface TextResourceContents {
   uri: string;
   text: string;
@@ -219,6 +225,7 @@ export interface TextResourceContents {
   _meta?: Meta;
 }
 
+/** The contents of a resource that is bytes. */
 export interface BlobResourceContents {
   uri: string;
   /** Base64. */
@@ -227,6 +234,7 @@ export interface BlobResourceContents {
   _meta?: Meta;
 }
 
+/** The contents of one resource. */
 export type ResourceContents = TextResourceContents | BlobResourceContents;
 
 /** What `resources/read` answers. */
@@ -236,6 +244,7 @@ export interface ReadResourceResult {
   [field: string]: unknown;
 }
 
+/** An argument of a prompt, as a list shows it. */
 export interface PromptArgument {
   name: string;
   title?: string;
@@ -253,6 +262,7 @@ export interface Prompt {
   _meta?: Meta;
 }
 
+/** One message of a prompt. */
 export interface PromptMessage {
   role: Role;
   content: ContentBlock;
@@ -276,6 +286,7 @@ export interface Completion {
 /** Severities of RFC 5424, least first. */
 export const loggingLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const;
 
+/** How severe a log message is. */
 export type LoggingLevel = (typeof loggingLevels)[number];
 
 /** A flat form field: what an elicitation may ask for. */
@@ -302,6 +313,7 @@ export interface ElicitRequestUrlParams {
   elicitationId?: string;
 }
 
+/** What the user is asked. */
 export type ElicitRequestParams = ElicitRequestFormParams | ElicitRequestUrlParams;
 
 /** How the user answered. */
@@ -311,12 +323,14 @@ export interface ElicitResult {
   _meta?: Meta;
 }
 
+/** One message of a conversation with the client's model. */
 export interface SamplingMessage {
   role: Role;
   content: SamplingContent | SamplingContent[];
   _meta?: Meta;
 }
 
+/** The model wants to use a tool. */
 export interface ToolUseContent {
   type: 'tool_use';
   id: string;
@@ -325,6 +339,7 @@ export interface ToolUseContent {
   _meta?: Meta;
 }
 
+/** What the tool gave the model. */
 export interface ToolResultContent {
   type: 'tool_result';
   toolUseId: string;
@@ -334,6 +349,7 @@ export interface ToolResultContent {
   _meta?: Meta;
 }
 
+/** One piece of a sampling message. */
 export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent;
 
 /** Asks the client's model. */
@@ -361,6 +377,7 @@ export interface CreateMessageResult extends SamplingMessage {
   stopReason?: string;
 }
 
+/** A place the client works in, for example a project's folder. */
 export interface Root {
   uri: string;
   name?: string;
@@ -379,6 +396,7 @@ export type InputRequest =
   | { method: 'sampling/createMessage'; params: CreateMessageRequestParams }
   | { method: 'roots/list'; params?: { _meta?: Meta } };
 
+/** The answer to an {@link InputRequest}. */
 export type InputResponse = ElicitResult | CreateMessageResult | ListRootsResult;
 
 /** "Ask these, then send the same request again" (modern). */
