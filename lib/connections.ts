@@ -4,8 +4,9 @@ import type { Caller, ParkedCalls, RequestMeta, Subscription, Transport } from '
 import type { Notice, ServerCore } from './core';
 import { dispatch } from './dispatcher';
 import type { AuthInfo } from './protocol/auth-info';
+import { isTooDeep, maxDepth } from './protocol/depth';
 import { ErrorCode, errorResponse, McpError } from './protocol/errors';
-import { MessageError, parseMessage } from './protocol/json-rpc';
+import { isObject, isRequestId, MessageError, parseMessage } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';
 import type { JsonRpcMessage, JsonRpcResponse, RequestId } from './protocol/types';
 import { legacyMeta, readModernMeta } from './request-meta';
@@ -56,6 +57,10 @@ export class Connections {
   }
 }
 
+function readableId(value: unknown): RequestId | undefined {
+  return isObject(value) && isRequestId(value.id) ? value.id : undefined;
+}
+
 /** What is known of one connection. */
 class ConnectionState implements ParkedCalls {
   readonly #core: ServerCore;
@@ -85,6 +90,11 @@ class ConnectionState implements ParkedCalls {
 
   #close(): void {
     this.#core.listeners.delete(this.#hear);
+    // basic/patterns/subscriptions, "Graceful Closure": what the server ends has a result; the rest is cancelled.
+    for (const [{ id }, end] of this.#subscriptions) {
+      this.#calls.delete(id);
+      end();
+    }
     for (const call of this.#calls.values()) call.cancel('The connection closed');
     this.#session?.end('client');
   }
@@ -128,11 +138,13 @@ class ConnectionState implements ParkedCalls {
     let parsed: ParsedMessage;
     let meta: RequestMeta;
     try {
+      if (isTooDeep(value))
+        throw new McpError(ErrorCode.InvalidRequest, `The message is nested deeper than ${maxDepth} levels`);
       parsed = parseMessage(value);
       meta = this.#metaOf(parsed);
     } catch (error) {
       if (!(error instanceof McpError)) throw error;
-      const id = error instanceof MessageError ? error.id : (value as { id?: RequestId }).id;
+      const id = error instanceof MessageError ? error.id : readableId(value);
       return errorResponse(id, error.code, error.message, error.data);
     }
     const context = new CallContext(

@@ -41,6 +41,11 @@ export function hookOf(name: string): Hook {
   return methods.get(name)?.hook ?? 'any';
 }
 
+/** Is this a request's method? A message of that name without an id is a mistake, not a notification. */
+export function isRequestMethod(name: string): boolean {
+  return methods.has(name);
+}
+
 /** Carry out one message. Never rejects: what fails becomes the response. */
 export async function dispatch(
   core: ServerCore,

@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { isPromise } from '../authorizer/authorize';
 import { CallContext } from '../context';
 import type { RequestMeta } from '../context';
-import { dispatch, hookOf } from '../dispatcher';
+import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
 import { isTooDeep, maxDepth } from '../protocol/depth';
 import { ErrorCode, McpError } from '../protocol/errors';
-import { isObject, isRequestId, parseMessage } from '../protocol/json-rpc';
+import { isObject, isRequestId, MessageError, parseMessage } from '../protocol/json-rpc';
 import type { ParsedMessage } from '../protocol/json-rpc';
 import { legacyMeta } from '../request-meta';
 import type { Session } from '../sessions/session';
@@ -76,6 +76,9 @@ interface Admitted {
 function admit(mount: Mount, req: IncomingMessage, body: unknown, identity: Identity): Admitted | Promise<Admitted> {
   try {
     const parsed = parseMessage(body);
+    if (parsed.kind === 'notification' && isRequestMethod(parsed.message.method)) {
+      throw new MessageError('A request needs an id');
+    }
     if (parsed.kind !== 'response') {
       checkDecided(mount.core, hookOf(parsed.message.method), req);
       if (isModern(parsed.message, req.headers))
