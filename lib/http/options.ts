@@ -29,7 +29,7 @@ export interface McpRouterOptions extends OriginOptions {
    * Who calls, where the app has its own login: the id of its user, or undefined for nobody. What `bearerAuth` verified
    * needs no such function.
    */
-  principal?: (req: IncomingMessage) => string | undefined;
+  principal?(req: IncomingMessage): string | undefined;
   /** Where sessions are kept. @default a MemorySessionStore: they end with the process */
   sessions?: SessionStore;
   /** Offer legacy clients a stream for what the server says on its own (GET); without it, GET is 405. @default true */
