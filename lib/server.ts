@@ -100,7 +100,8 @@ export class McpServer {
   registerTool<In extends Schema | undefined = undefined, Out extends Schema | undefined = undefined>(
     name: string,
     config: ToolConfig<In, Out>,
-    handler: ToolHandler<In, Out>,
+    // The config alone says what the types are: so literals in what the handler returns keep theirs.
+    handler: NoInfer<ToolHandler<In, Out>>,
   ): Handle<ToolConfig<In, Out> & { handler: ToolHandler<In, Out> }> {
     checkName('tool', name);
     type Settings = ToolConfig<In, Out> & { handler: ToolHandler<In, Out> };
