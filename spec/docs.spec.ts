@@ -17,11 +17,13 @@ interface Snippet {
  * A snippet's own imports and declarations come first.
  */
 const ambient = `
-import type { Express } from 'express';
+import type { Express, RequestHandler } from 'express';
 import type { McpServer } from 'express-mcp';
 declare global {
   const app: Express;
   const server: McpServer;
+  /** The host's own login. */
+  const requireLogin: RequestHandler;
   const express: typeof import('express');
   const z: typeof import('zod');
 AMBIENT
@@ -41,21 +43,26 @@ function filesIn(folder: string, extension: string): string[] {
     .sort();
 }
 
-/** The fenced blocks of a page, or of the comments of a source file. */
+/** The fenced blocks of a page; of a source file, those in its comments, and the `@example`s. */
 function snippetsOf(page: string): Snippet[] {
   const text = readFileSync(path.join(root, page), 'utf8');
-  const fence = page.endsWith('.md')
-    ? /^([ \t]*)```(?:ts|typescript)\b.*\n([\s\S]*?)^[ \t]*```/gm
-    : /^([ \t]*\* )```(?:ts|typescript)\b.*\n([\s\S]*?)^[ \t]*\* ```/gm;
-  return [...text.matchAll(fence)].map((match) => {
-    const line = text.slice(0, match.index).split('\n').length;
-    const body = match[2] ?? '';
-    return {
-      origin: `${page}:${line}`,
-      file: path.join(root, 'spec', `${page.replace(/[^A-Za-z0-9]/g, '-')}-${line}.ts`),
-      text: `${page.endsWith('.md') ? body : body.replace(/^[ \t]*\* ?/gm, '')}\nexport {};\n`,
-    };
-  });
+  const patterns = page.endsWith('.md')
+    ? [/^[ \t]*```(?:ts|typescript)\b.*\n([\s\S]*?)^[ \t]*```/gm]
+    : [
+        /^[ \t]*\* ```(?:ts|typescript)\b.*\n([\s\S]*?)^[ \t]*\* ```/gm,
+        // Without a fence, an example is the lines up to the next tag.
+        /^[ \t]*\* @example[ \t]*\n((?:[ \t]*\*(?!\/| @| ```).*\n)+)/gm,
+      ];
+  return patterns
+    .flatMap((pattern) => [...text.matchAll(pattern)])
+    .map(({ index, 1: body = '' }) => {
+      const line = text.slice(0, index).split('\n').length;
+      return {
+        origin: `${page}:${line}`,
+        file: path.join(root, 'spec', `${page.replace(/[^A-Za-z0-9]/g, '-')}-${line}.ts`),
+        text: `${page.endsWith('.md') ? body : body.replace(/^[ \t]*\* ?/gm, '')}\nexport {};\n`,
+      };
+    });
 }
 
 /** Every value of the package by its own name, so that a snippet shorter than a program needs no import line. */

@@ -1,4 +1,5 @@
 /** The names that the package promises, by entry. */
+import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 import * as main from 'express-mcp';
@@ -21,7 +22,108 @@ const values = [
   'validateOrigin',
 ];
 
-const types: string[] = [];
+const types = [
+  'Annotations',
+  'ApprovalPrompt',
+  'AudioContent',
+  'AuthInfo',
+  'Authorizer',
+  'BearerAuthOptions',
+  'BlobResourceContents',
+  'CacheHints',
+  'CallToolResult',
+  'ClientCapabilities',
+  'Completer',
+  'Completion',
+  'Connection',
+  'ContentBlock',
+  'Context',
+  'CreateMessageRequestParams',
+  'CreateMessageResult',
+  'Decision',
+  'ElicitAnswer',
+  'ElicitQuestion',
+  'ElicitRequestFormParams',
+  'ElicitRequestParams',
+  'ElicitRequestUrlParams',
+  'ElicitResult',
+  'EmbeddedResource',
+  'Era',
+  'GetPromptResult',
+  'Handle',
+  'HttpError',
+  'Icon',
+  'ImageContent',
+  'Implementation',
+  'InputRequest',
+  'InputRequiredResult',
+  'InputResponse',
+  'JsonRpcError',
+  'JsonRpcErrorResponse',
+  'JsonRpcMessage',
+  'JsonRpcNotification',
+  'JsonRpcRequest',
+  'JsonRpcResponse',
+  'JsonRpcResultResponse',
+  'JsonSchema',
+  'ListRootsResult',
+  'ListedResource',
+  'Logger',
+  'LoggingLevel',
+  'McpRouter',
+  'McpRouterOptions',
+  'McpServerOptions',
+  'Meta',
+  'MountStats',
+  'OriginOptions',
+  'Posture',
+  'PrimitiveSchema',
+  'ProgressToken',
+  'Prompt',
+  'PromptArgument',
+  'PromptConfig',
+  'PromptHandler',
+  'PromptMessage',
+  'ProtectedResourceMetadataOptions',
+  'ProvidedTool',
+  'ReadAuthorizer',
+  'ReadQuestion',
+  'ReadResourceResult',
+  'RequestId',
+  'RequestObserver',
+  'Resource',
+  'ResourceConfig',
+  'ResourceContents',
+  'ResourceHandler',
+  'ResourceLink',
+  'ResourceTemplate',
+  'Role',
+  'Root',
+  'SamplingContent',
+  'SamplingMessage',
+  'Schema',
+  'ServerCapabilities',
+  'ServerInfo',
+  'SessionEnd',
+  'SessionRecord',
+  'SessionStore',
+  'StandardSchema',
+  'SubscriptionFilter',
+  'TextContent',
+  'TextResourceContents',
+  'TokenVerifier',
+  'Tool',
+  'ToolAnnotations',
+  'ToolConfig',
+  'ToolDefinition',
+  'ToolHandler',
+  'ToolProvider',
+  'ToolQuestion',
+  'ToolResultContent',
+  'ToolUseContent',
+  'Transport',
+  'VerifiedToken',
+];
 
 const entry = path.join(root, 'lib/index.ts');
 let checker: ts.TypeChecker;
@@ -40,18 +142,31 @@ function original(symbol: ts.Symbol): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 }
 
-function isValue(symbol: ts.Symbol): boolean {
-  return (original(symbol).flags & ts.SymbolFlags.Value) !== 0;
-}
-
 describe('the package', () => {
   it('exports these values, and no others', () => {
     expect(Object.keys(main).sort()).toEqual(values);
   });
 
   it('exports these types, and no others', () => {
-    const names = exported.filter((symbol) => !isValue(symbol)).map(({ name }) => name);
+    const names = exported.map(({ name }) => name).filter((name) => !(name in main));
     expect(names.sort()).toEqual(types);
+  });
+
+  it('has a subpath for each entry of lib/, and no others', () => {
+    const entries = readdirSync(path.join(root, 'lib'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => path.basename(file) === 'index.ts')
+      .map((file) => `./${path.dirname(file)}`.replace('./.', '.'));
+    const { exports } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { exports: object };
+    expect(Object.keys(exports).sort()).toEqual([...entries, './package.json'].sort());
+    for (const [subpath, target] of Object.entries(exports)) {
+      if (subpath === './package.json') continue;
+      const base = path.posix.join('./dist', subpath, 'index');
+      // Types first: the first condition that fits is taken.
+      expect(Object.entries(target as object)).toEqual([
+        ['types', `./${base}.d.ts`],
+        ['default', `./${base}.js`],
+      ]);
+    }
   });
 
   it('documents every exported name', () => {
