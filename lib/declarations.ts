@@ -45,19 +45,15 @@ export interface ToolConfig<
 export type ToolArguments<In> = In extends undefined ? Record<string, unknown> : InferOutput<In>;
 
 /** What a handler may return: with an `outputSchema`, the value itself; without, text or content. */
-export type ToolReturn<Out> = [Out] extends [undefined]
+export type ToolReturn<Out> = Out extends undefined
   ? string | ContentBlock[] | CallToolResult | void
   : InferInput<Out> | CallToolResult;
 
 /** Does what the tool is for. May throw `ToolError` for a failure that the model should read. */
-export type ToolHandler<In = undefined, Out = undefined> =
-  // Conditional as a whole, so that the compiler knows what may be returned while it still infers `Out`: only then do
-  // literals in a returned value (`type: 'text'`) keep their type.
-  [Out] extends [undefined]
-    ? (args: ToolArguments<In>, context: Context) => Awaitable<ToolReturn<undefined>>
-    : (args: ToolArguments<In>, context: Context) => Awaitable<ToolReturn<Out>>;
-
-type Awaitable<T> = T | Promise<T>;
+export type ToolHandler<In = undefined, Out = undefined> = (
+  args: ToolArguments<In>,
+  context: Context,
+) => ToolReturn<Out> | Promise<ToolReturn<Out>>;
 
 /** A tool of a provider. Its schemas are Standard Schemas or JSON Schema objects, best the same object in every list. */
 export interface ProvidedTool extends ToolConfig {
