@@ -76,7 +76,7 @@ async function post(url, body, headers = {}, signal) {
 }
 
 function messagesOf(text) {
-  const data = text.split('\n').filter((line) => line.startsWith('data: '));
+  const data = text.split('\n').filter((line) => line.startsWith('data: {')); // not the empty event that primes a stream
   return data.map((line) => JSON.parse(line.slice(6)));
 }
 
