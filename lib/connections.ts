@@ -6,8 +6,9 @@ import { dispatch } from './dispatcher';
 import type { AuthInfo } from './protocol/auth-info';
 import { isTooDeep, maxDepth } from './protocol/depth';
 import { ErrorCode, errorResponse, McpError } from './protocol/errors';
-import { isObject, isRequestId, MessageError, parseMessage } from './protocol/json-rpc';
+import { isObject, isRequestId, parseMessage } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';
+import { protocolVersionKey } from './protocol/params';
 import type { JsonRpcMessage, JsonRpcResponse, RequestId } from './protocol/types';
 import { legacyMeta, readModernMeta } from './request-meta';
 import { Session } from './sessions/session';
@@ -20,6 +21,8 @@ export interface Connection {
   readonly principal?: string;
   readonly auth?: AuthInfo;
 }
+
+const howToBegin = `Send initialize first, or name the revision in _meta["${protocolVersionKey}"]`;
 
 /** A batch may have this many messages. */
 const maxBatch = 100;
@@ -57,8 +60,10 @@ export class Connections {
   }
 }
 
+/** The id to answer a refused message under; that of a response is the server's own. */
 function readableId(value: unknown): RequestId | undefined {
-  return isObject(value) && isRequestId(value.id) ? value.id : undefined;
+  if (!isObject(value) || !isRequestId(value.id)) return undefined;
+  return !('method' in value) && ('result' in value || 'error' in value) ? undefined : value.id;
 }
 
 /** What is known of one connection. */
@@ -144,8 +149,7 @@ class ConnectionState implements ParkedCalls {
       meta = this.#metaOf(parsed);
     } catch (error) {
       if (!(error instanceof McpError)) throw error;
-      const id = error instanceof MessageError ? error.id : readableId(value);
-      return errorResponse(id, error.code, error.message, error.data);
+      return errorResponse(readableId(value), error.code, error.message, error.data);
     }
     const context = new CallContext(
       this.#core,
@@ -168,6 +172,11 @@ class ConnectionState implements ParkedCalls {
   #metaOf(parsed: ParsedMessage): RequestMeta {
     const modern = parsed.kind === 'response' ? undefined : readModernMeta(parsed.message.params?._meta);
     if (modern !== undefined) return modern;
+    // basic, "_meta": a request without the required fields is malformed; legacy clients begin with initialize.
+    if (this.#transport === 'stdio' && this.#session === undefined && parsed.kind === 'request') {
+      const { method } = parsed.message;
+      if (method !== 'initialize' && method !== 'ping') throw new McpError(ErrorCode.InvalidParams, howToBegin);
+    }
     return legacyMeta(this.#session, parsed);
   }
 
