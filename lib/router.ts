@@ -1,6 +1,7 @@
 /** mcpRouter: mounts an endpoint in an Express app, under Connect, or on a plain server. The only file that knows Express. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { allowAll } from './authorizer/decisions';
+import { checkSensitive, sensitiveTools } from './authorizer/sensitive';
 import type { ServerCore } from './core';
 import { postMessage } from './http/endpoint';
 import { HttpError, sendError } from './http/http-error';
@@ -40,7 +41,7 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
   if (!(server instanceof McpServer))
     throw new TypeError('mcpRouter(server): server must be an McpServer of this package');
   const core = coreOf(server);
-  checkSensitive(core);
+  checkSensitive(core, 'mcpRouter');
   const mountOptions = readOptions(options);
   const checkOrigin = createOriginCheck(options);
   const mount = new Mount(core, mountOptions, options);
@@ -101,21 +102,6 @@ function fail(mount: Mount, req: IncomingMessage, res: ServerResponse, error: un
   );
   if (!res.headersSent) sendError(res, refusal);
   else res.destroy();
-}
-
-/** Closed when nobody decided: a server with sensitive tools does not start. */
-function checkSensitive({ registry, authorizerConfigured }: ServerCore): void {
-  if (authorizerConfigured) return;
-  const sensitive = sensitiveTools(registry);
-  if (sensitive.length === 0) return;
-  throw new TypeError(
-    `mcpRouter: ${sensitive.map((name) => `"${name}"`).join(', ')} may do harm, and nobody has decided who may use it: ` +
-      'give McpServer the option authorizer (allowAll lets everybody)',
-  );
-}
-
-function sensitiveTools({ tools }: ServerCore['registry']): string[] {
-  return [...tools.values()].filter(({ definition }) => definition.sensitive).map(({ name }) => name);
 }
 
 /** Say once what is served to whom. */
