@@ -1,11 +1,15 @@
 /** One mounted endpoint: its options, what is open and running on it, its clock, its end. */
-import type { CallContext, ParkedCalls } from '../context';
+import type { ServerResponse } from 'node:http';
+import type { CallContext } from '../context';
 import type { Notice, ServerCore } from '../core';
 import { ErrorCode } from '../protocol/errors';
 import type { Session, SessionEndReason } from '../sessions/session';
 import { Sessions } from '../sessions/sessions';
 import { HttpError } from './http-error';
 import type { McpRouterOptions, MountOptions } from './options';
+import { Places } from './places';
+import { SseSink } from './sse';
+import type { SseSinkOptions } from './sse';
 import { quietly } from '../server';
 
 /** A reply or a stream: looked at on every tick, and ended when the mount closes. */
@@ -15,41 +19,6 @@ export interface Open {
   shutdown(): void;
   /** The grace is over: end with an error, whatever runs. */
   abort(): void;
-}
-
-/** Counts by principal, and in all, against two caps. Entries leave with their last place. */
-export class Places implements ParkedCalls {
-  readonly #perPrincipal = new Map<string, number>();
-  #total = 0;
-
-  constructor(
-    readonly limit: number,
-    readonly limitPerPrincipal: number,
-  ) {}
-
-  get total(): number {
-    return this.#total;
-  }
-
-  of(principal: string | undefined): number {
-    return principal === undefined ? 0 : (this.#perPrincipal.get(principal) ?? 0);
-  }
-
-  enter(principal: string | undefined): boolean {
-    if (this.#total >= this.limit || this.of(principal) >= this.limitPerPrincipal) return false;
-    this.#total += 1;
-    // Nobody in particular has no cap of their own.
-    if (principal !== undefined) this.#perPrincipal.set(principal, this.of(principal) + 1);
-    return true;
-  }
-
-  leave(principal: string | undefined): void {
-    this.#total -= 1;
-    if (principal === undefined) return;
-    const left = this.of(principal) - 1;
-    if (left === 0) this.#perPrincipal.delete(principal);
-    else this.#perPrincipal.set(principal, left);
-  }
 }
 
 /** What a mount counts; see `stats()`. */
@@ -76,13 +45,13 @@ export class Mount {
   readonly parked: Places;
   /** Streams that clients hold open to listen: GET and `subscriptions/listen`. */
   readonly listening: Places;
-  /** Open streams of every kind. */
-  openStreams = 0;
   /** Running calls, for the mount's end. */
   readonly running = new Set<CallContext>();
   readonly onError: NonNullable<McpRouterOptions['onError']>;
   readonly onReject: NonNullable<McpRouterOptions['onReject']>;
   readonly #open = new Set<Open>();
+  /** The streams whose sockets are still there. */
+  readonly #streams = new Set<SseSink>();
   readonly #onSessionEnd: NonNullable<McpRouterOptions['onSessionEnd']>;
   readonly #logger: McpRouterOptions['logger'];
   readonly #sessionsEnded: Record<string, number> = {};
@@ -133,7 +102,23 @@ export class Mount {
 
   remove(open: Open): void {
     this.#open.delete(open);
-    if (this.#open.size === 0) this.#onQuiet?.();
+    if (this.#isQuiet) this.#onQuiet?.();
+  }
+
+  /** Answer with a stream. It is looked after until its socket has gone. */
+  openStream(res: ServerResponse, options: SseSinkOptions): SseSink {
+    this.countRequest(200);
+    const sink = new SseSink(res, this.options, options, () => {
+      this.#streams.delete(sink);
+      if (this.#isQuiet) this.#onQuiet?.();
+    });
+    this.#streams.add(sink);
+    this.startClock();
+    return sink;
+  }
+
+  get #isQuiet(): boolean {
+    return this.#open.size === 0 && this.#streams.size === 0;
   }
 
   /** @throws {HttpError} 503 or 429 at a cap. */
@@ -199,12 +184,13 @@ export class Mount {
   #tick(): void {
     const now = Date.now();
     for (const open of this.#open) open.tick(now);
+    for (const stream of this.#streams) stream.tick(now);
     if (now >= this.#nextSweepAt) {
       this.#nextSweepAt = now + Math.min(30_000, this.options.sessionIdleMs / 4, this.options.historyMs / 4);
       for (const session of this.sessions) session.dropFinished(now - this.options.historyMs);
       this.sessions.sweep(now).catch((error: unknown) => this.onError(error));
     }
-    if (this.#open.size === 0 && this.sessions.size === 0) this.#stopClock();
+    if (this.#isQuiet && this.sessions.size === 0) this.#stopClock();
   }
 
   #stopClock(): void {
@@ -217,7 +203,7 @@ export class Mount {
     for (const session of this.sessions) inbox += session.waiting;
     return {
       sessions: this.sessions.size,
-      streams: this.openStreams,
+      streams: this.#streams.size,
       calls: this.calls.total,
       parked: this.parked.total,
       inbox,
@@ -237,13 +223,14 @@ export class Mount {
     // Answers can no longer come in: what waits for one is denied.
     for (const session of this.sessions) session.leaveUnanswered();
     for (const open of this.#open) open.shutdown();
-    if (this.#open.size > 0) await this.#quiet(graceMs);
+    if (!this.#isQuiet) await this.#quiet(graceMs);
     for (const open of this.#open) open.abort();
     await this.sessions.endAll('shutdown');
+    for (const stream of this.#streams) stream.cut();
     this.#stopClock();
   }
 
-  /** Until nothing is open, or the time is over. */
+  /** Until nothing runs and nothing waits to be read, or the time is over. */
   async #quiet(limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {

@@ -15,7 +15,7 @@ import { challengeOf } from './auth-info';
 import { expiresAt } from './identity';
 import type { Identity } from './identity';
 import type { Mount, Open } from './mount';
-import { SseSink } from './sse';
+import type { SseSink } from './sse';
 import { eventIdPrefix } from './event-id';
 
 /** Whose reply it is. */
@@ -90,17 +90,17 @@ export class Reply implements Open {
 
   /** Become a stream now, if the client takes one. */
   startStream(): void {
-    if (this.#stream !== undefined || this.#over || !this.#accepted.sse || this.#res.headersSent) return;
-    const { maxSocketBytes, inboxLimit, inboxBytes, retryMs } = this.#mount.options;
+    if (this.#stream !== undefined || this.#over || !this.#accepted.sse) return;
+    if (this.#res.headersSent || this.#res.destroyed) return;
+    const { inboxLimit, inboxBytes, retryMs, serverMessages } = this.#mount.options;
     const session = this.#session;
-    const opened = session?.endReason === undefined ? session?.openStream() : undefined;
+    // What no GET can resume is not made to look as if.
+    const opened = serverMessages && session?.endReason === undefined ? session?.openStream() : undefined;
     const stream = (this.#stream =
       opened?.stream ??
       new Stream({ waitingLimit: inboxLimit, waitingBytes: inboxBytes, historyLimit: 0, historyBytes: 0 }));
     this.#streamId = opened?.id;
-    this.#mount.openStreams += 1;
-    this.#sink = new SseSink(this.#res, {
-      maxSocketBytes,
+    this.#sink = this.#mount.openStream(this.#res, {
       ...(opened === undefined || session === undefined ? undefined : { idPrefix: eventIdPrefix(session, opened.id) }),
       // transports, "Sending Messages" 6, from 2025-11-25 on: older clients choke on an event without data.
       ...(opened !== undefined && this.#revision.primingEvent
@@ -112,18 +112,29 @@ export class Reply implements Open {
     stream.attach(this.#sink);
   }
 
+  /** Close the connection while the call goes on. @returns False if this client could not come back for the rest. */
+  closeStream(): boolean {
+    if (!this.#revision.primingEvent) return false;
+    this.startStream();
+    if (this.#over || this.#streamId === undefined || this.#stream?.attached !== true) return false;
+    // transports, "Sending Messages" 6: the priming event has told the client when to come back.
+    this.#stream.close();
+    return true;
+  }
+
   /** Answer: plain JSON, or the last event. @param challenge Scopes that a token would have needed. */
   end(response: JsonRpcResponse, challenge?: Outcome['challenge']): void {
     if (this.#over) return;
     const json = this.#encode(response);
     if (this.#stream !== undefined) return this.#endStream([json]);
     this.#finish();
-    const demand =
-      challenge === undefined
-        ? undefined
-        : challengeOf(this.#req)?.({ error: 'insufficient_scope', scope: challenge.scopes });
-    if (demand !== undefined) return this.#write(403, json, { 'WWW-Authenticate': demand });
-    this.#write(statusOf(response, this.#revision), json);
+    const write = challenge === undefined ? undefined : challengeOf(this.#req);
+    if (challenge === undefined || write === undefined) return this.#write(statusOf(response, this.#revision), json);
+    const { scopes, error } = challenge;
+    // What HTTP refuses is an error, a tool's denial too.
+    const refusal = errorResponse(response.id!, error.code, error.message, error.data);
+    const demand = write({ error: 'insufficient_scope', scope: scopes });
+    this.#write(403, this.#encode(refusal), { 'WWW-Authenticate': demand });
   }
 
   /** Answer a batch: one array, or an event for each. */
@@ -143,11 +154,13 @@ export class Reply implements Open {
   }
 
   #write(status: number, json: string, headers?: OutgoingHttpHeaders): void {
-    this.#mount.countRequest(status);
     if (this.#res.destroyed) return;
-    if (this.#accepted.json || status !== 200) return sendJson(this.#res, status, json, headers);
+    if (this.#accepted.json || status !== 200) {
+      this.#mount.countRequest(status);
+      return sendJson(this.#res, status, json, headers);
+    }
     // Only a stream will do: it begins and ends with the result.
-    const sink = new SseSink(this.#res, { maxSocketBytes: Infinity, onDrain() {}, onClose() {} });
+    const sink = this.#mount.openStream(this.#res, { onDrain() {}, onClose() {} });
     sink.write({ position: 1, json, bytes: 0, mergeKey: undefined });
     sink.close();
   }
@@ -199,7 +212,6 @@ export class Reply implements Open {
   }
 
   #streamClosed(): void {
-    this.#mount.openStreams -= 1;
     if (this.#sink !== undefined) this.#stream?.detach(this.#sink);
     this.#disconnected();
   }
@@ -247,7 +259,7 @@ export class Reply implements Open {
       // transports, "Sending Messages" 6: the connection may close before the stream ends; the client polls.
       sink.writeRetry(jittered(retryMs));
       sink.close();
-    } else if (now - sink.lastWriteAt >= keepAliveMs) sink.keepAlive(now);
+    }
   }
 
   shutdown(): void {

@@ -12,7 +12,7 @@ import type { Mount, Open } from './mount';
 import { acceptedTypes } from './negotiation';
 import { jittered } from './reply';
 import { findSession } from './session-of';
-import { SseSink } from './sse';
+import type { SseSink } from './sse';
 
 /** A live stream that was replaced must not come back and replace its successor. */
 const noLeapfrogMs = 60_000;
@@ -36,18 +36,22 @@ export async function getStream(mount: Mount, req: IncomingMessage, res: ServerR
   const identity = identify(req, mount.options);
   checkDecided(mount.core, 'any', req);
   const session = await findSession(mount, req, identity);
+  // The client has gone meanwhile: there is nobody to open a stream for.
+  if (res.destroyed) return;
   const lastEventId = req.headers['last-event-id'];
   const resumed = lastEventId === undefined || lastEventId === '' ? undefined : findResumed(session, lastEventId);
   const streamId = resumed?.streamId ?? standaloneStreamId;
   const stream = resumed?.stream ?? session.standalone;
   if (streamId === standaloneStreamId) {
-    checkLeapfrog(session, stream, mount);
+    checkLeapfrog(session, stream);
+    // Its place goes to its successor.
+    stream.close();
     session.listened = true;
   }
   mount.enterListening(identity.principal);
-  new SessionStream(mount, res, session, stream, streamId, expiresAt(identity), () =>
+  new SessionStream(mount, res, session, { ...resumed, stream, streamId }, expiresAt(identity), () =>
     mount.listening.leave(identity.principal),
-  ).start(resumed?.position);
+  );
 }
 
 /** @throws {HttpError} 400 for an event that is none of this session's, or whose stream is forgotten. */
@@ -69,20 +73,26 @@ function findResumed(
 }
 
 /** @throws {HttpError} 409 while the newer of two live streams has just won. */
-function checkLeapfrog(session: Session, stream: Stream, { options: { keepAliveMs } }: Mount): void {
+function checkLeapfrog(session: Session, stream: Stream): void {
+  if (!stream.read) return;
   const now = Date.now();
-  const current = stream.sink instanceof SseSink ? stream.sink : undefined;
-  if (current === undefined || current.isDead(now, 2 * keepAliveMs)) return;
   if (now - (session.replacedAt ?? -Infinity) < noLeapfrogMs)
     throw new HttpError(409, ErrorCode.InvalidRequest, 'Another stream of this session is open');
   session.replacedAt = now;
+}
+
+/** What a GET opens. */
+interface Wanted {
+  readonly stream: Stream;
+  readonly streamId: string;
+  /** What the client has seen, where it resumes. */
+  readonly position?: number;
 }
 
 /** One GET's stream. Ends with the client's going, the stream's end, another GET, or the mount's. */
 class SessionStream implements Open {
   readonly #mount: Mount;
   readonly #session: Session;
-  readonly #stream: Stream;
   readonly #sink: SseSink;
   readonly #expiresAt: number;
 
@@ -90,44 +100,36 @@ class SessionStream implements Open {
     mount: Mount,
     res: ServerResponse,
     session: Session,
-    stream: Stream,
-    streamId: string,
+    { stream, streamId, position }: Wanted,
     expiresAt: number,
     onClose: () => void,
   ) {
     this.#mount = mount;
     this.#session = session;
-    this.#stream = stream;
     this.#expiresAt = expiresAt;
-    const { maxSocketBytes, retryMs } = mount.options;
-    mount.openStreams += 1;
-    this.#sink = new SseSink(res, {
-      maxSocketBytes,
+    const retryMs = jittered(mount.options.retryMs);
+    this.#sink = mount.openStream(res, {
       idPrefix: eventIdPrefix(session, streamId),
-      ...(session.revision.primingEvent ? { primeWith: stream.position, retryMs: jittered(retryMs) } : undefined),
+      ...(session.revision.primingEvent ? { primeWith: position ?? stream.position, retryMs } : undefined),
       onDrain: () => stream.pump(),
       onClose: () => {
         stream.detach(this.#sink);
         session.lastActiveAt = Date.now();
-        mount.openStreams -= 1;
         mount.remove(this);
         onClose();
       },
     });
     mount.add(this);
-  }
-
-  start(after: number | undefined): void {
-    this.#stream.attach(this.#sink, after);
+    stream.attach(this.#sink, position);
   }
 
   tick(now: number): void {
-    const { keepAliveMs, maxStreamAgeMs, retryMs } = this.#mount.options;
+    const { maxStreamAgeMs, retryMs } = this.#mount.options;
     if (now >= this.#expiresAt || this.#session.endReason !== undefined) this.#sink.close();
     else if (now - this.#sink.openedAt >= maxStreamAgeMs) {
       this.#sink.writeRetry(jittered(retryMs));
       this.#sink.close();
-    } else if (now - this.#sink.lastWriteAt >= keepAliveMs) this.#sink.keepAlive(now);
+    }
   }
 
   shutdown(): void {

@@ -17,12 +17,18 @@ export interface SseSinkOptions {
   readonly primeWith?: number;
   /** How long the client should wait before it reconnects, in milliseconds. */
   readonly retryMs?: number;
-  /** Bytes that may wait on the socket. */
-  readonly maxSocketBytes: number;
   /** The socket takes messages again. */
   readonly onDrain: () => void;
-  /** The response is over, whoever ended it. */
+  /** Nothing more is written, whoever ended it; heard once. */
   readonly onClose: () => void;
+}
+
+/** What all streams of a mount have in common. */
+export interface SseSinkLimits {
+  /** Bytes that may wait on the socket. */
+  readonly maxSocketBytes: number;
+  /** A silent stream gets a comment after this time; one from which nothing leaves for twice as long is dead. */
+  readonly keepAliveMs: number;
 }
 
 // Line separators that clients' line splitters know and JSON does not escape.
@@ -33,23 +39,31 @@ export function encodeData(json: string): string {
   return json.replace(separators, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Writes a stream's messages to one response. Ends with {@link SseSink.close} or the client's going. */
+/**
+ * Writes a stream's messages to one response. Ends with {@link SseSink.close} or the client's going; the socket may need
+ * a while more to take the rest.
+ */
 export class SseSink implements Sink {
   readonly #res: ServerResponse;
   readonly #options: SseSinkOptions;
-  #closed = false;
+  readonly #limits: SseSinkLimits;
+  #closedAt: number | undefined;
+  #full = false;
+  /** Since when something waits on the socket and nothing is known to have left it. */
   #stalledSince: number | undefined;
-  /** When something was last written. */
-  lastWriteAt = Date.now();
-  readonly openedAt = this.lastWriteAt;
+  #lastWriteAt = Date.now();
+  readonly openedAt = this.#lastWriteAt;
 
-  constructor(res: ServerResponse, options: SseSinkOptions) {
+  /** @param onGone The response is over, and the socket free of it. */
+  constructor(res: ServerResponse, limits: SseSinkLimits, options: SseSinkOptions, onGone: (sink: SseSink) => void) {
     this.#res = res;
+    this.#limits = limits;
     this.#options = options;
     res.on('close', () => {
-      this.#closed = true;
-      options.onClose();
+      this.#closed();
+      onGone(this);
     });
+    res.on('drain', () => this.#drained());
     // A write to a socket that is gone fails; `close` says so.
     res.on('error', () => undefined);
     res.writeHead(200, headers);
@@ -60,39 +74,60 @@ export class SseSink implements Sink {
   }
 
   #id(position: number): string {
-    return this.#options.idPrefix === undefined ? '' : `id: ${this.#options.idPrefix}${position}\n`;
+    const { idPrefix } = this.#options;
+    return idPrefix === undefined ? '' : `id: ${idPrefix}${position}\n`;
   }
 
   #write(text: string): boolean {
-    if (this.#closed) return false;
-    this.lastWriteAt = Date.now();
+    if (this.closed) return false;
+    this.#lastWriteAt = Date.now();
     this.#res.write(text);
-    if (this.#res.writableLength < this.#options.maxSocketBytes) return true;
-    this.#res.once('drain', this.#options.onDrain);
-    return false;
+    this.#full = this.#res.writableLength >= this.#limits.maxSocketBytes;
+    return !this.#full;
+  }
+
+  #drained(): void {
+    this.#stalledSince = undefined;
+    if (!this.#full || this.closed) return;
+    this.#full = false;
+    this.#options.onDrain();
+  }
+
+  #closed(): void {
+    if (this.closed) return;
+    this.#closedAt = Date.now();
+    this.#options.onClose();
   }
 
   write({ position, json }: StreamEvent): boolean {
     return this.#write(`${this.#id(position)}data: ${encodeData(json)}\n\n`);
   }
 
-  /** A comment, to keep the connection from being taken for dead; none while the last one has not left yet. */
-  keepAlive(now: number): void {
-    if (this.#res.writableLength > 0) {
+  /** Look after the connection: keep it from being taken for dead, note when it is, give up on it once closed. */
+  tick(now: number): void {
+    const { keepAliveMs } = this.#limits;
+    if (this.#closedAt !== undefined) {
+      // Whoever has not taken the rest by now does not read.
+      if (now - this.#closedAt >= 2 * keepAliveMs) this.#res.destroy();
+    } else if (this.#res.writableLength > 0) {
+      // No comment behind what has not left yet.
       this.#stalledSince ??= now;
-      return;
+    } else {
+      // What stayed below Node's own mark empties without a `drain`.
+      this.#drained();
+      if (now - this.#lastWriteAt >= keepAliveMs) this.#write(': keep-alive\n\n');
     }
-    this.#stalledSince = undefined;
-    this.#write(': keep-alive\n\n');
   }
 
-  /** Nothing has left the socket for this long: nobody reads, as far as can be told. */
-  isDead(now: number, afterMs: number): boolean {
-    return this.#closed || (this.#stalledSince !== undefined && now - this.#stalledSince >= afterMs);
+  get dead(): boolean {
+    return (
+      this.closed ||
+      (this.#stalledSince !== undefined && Date.now() - this.#stalledSince >= 2 * this.#limits.keepAliveMs)
+    );
   }
 
   get closed(): boolean {
-    return this.#closed;
+    return this.#closedAt !== undefined;
   }
 
   /** Tell the client to come back; for a stream that is not at its end. */
@@ -100,9 +135,16 @@ export class SseSink implements Sink {
     this.#write(`retry: ${retryMs}\n\n`);
   }
 
+  /** No more messages; what is written already may still leave. */
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.closed) return;
+    this.#closed();
     this.#res.end();
+  }
+
+  /** The end of all grace: what has not left by now never will. */
+  cut(): void {
+    this.close();
+    if (this.#res.writableLength > 0) this.#res.destroy();
   }
 }

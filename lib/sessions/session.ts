@@ -35,10 +35,12 @@ export class Session {
   /** When a live GET stream was last replaced by another. */
   replacedAt: number | undefined;
   #calls: Map<RequestId, Set<RunningCall>> | undefined;
+  #callCount = 0;
   #questions: Map<string, (response: JsonRpcResponse | undefined) => void> | undefined;
   #streams: Map<string, Stream> | undefined;
   /** When each finished stream finished. */
   #finished: Map<string, number> | undefined;
+  #answerable = true;
   #lastStream = 0;
   readonly #limits: StreamLimits;
 
@@ -51,17 +53,19 @@ export class Session {
 
   /** Nothing runs, waits for an answer, or is open. */
   get isIdle(): boolean {
-    if ((this.#calls?.size ?? 0) > 0 || (this.#questions?.size ?? 0) > 0) return false;
-    for (const stream of this.#streams?.values() ?? []) if (stream.attached) return false;
+    if (this.#callCount > 0 || (this.#questions?.size ?? 0) > 0) return false;
+    for (const stream of this.#streams?.values() ?? []) if (stream.read) return false;
     return true;
   }
 
+  /** Calls that run, those under a reused id too. */
   get callCount(): number {
-    return this.#calls?.size ?? 0;
+    return this.#callCount;
   }
 
   /** Note a running call, so that `notifications/cancelled` finds it. Clients that reuse an id cancel all its calls. */
   addCall(id: RequestId, call: RunningCall): void {
+    this.#callCount += 1;
     const calls = (this.#calls ??= new Map()).get(id);
     if (calls === undefined) this.#calls.set(id, new Set([call]));
     else calls.add(call);
@@ -69,7 +73,11 @@ export class Session {
 
   removeCall(id: RequestId, call: RunningCall): void {
     const calls = this.#calls?.get(id);
-    if (calls?.delete(call) && calls.size === 0) this.#calls!.delete(id);
+    if (calls === undefined || !calls.delete(call)) return;
+    if (calls.size === 0) this.#calls!.delete(id);
+    this.#callCount -= 1;
+    // However long it ran: the session was not idle meanwhile.
+    this.lastActiveAt = Date.now();
   }
 
   /** @returns False if no such call runs: it may have ended, or never was. */
@@ -79,13 +87,20 @@ export class Session {
     return calls !== undefined;
   }
 
-  /** Wait for the answer to question `id`; `settle` hears once, undefined when the session ends first. */
-  addQuestion(id: string, settle: (response: JsonRpcResponse | undefined) => void): void {
+  /**
+   * Wait for the answer to question `id`; `settle` hears once, undefined when the session ends first.
+   *
+   * @returns False if no answer will come any more.
+   */
+  addQuestion(id: string, settle: (response: JsonRpcResponse | undefined) => void): boolean {
+    if (!this.#answerable) return false;
     (this.#questions ??= new Map()).set(id, settle);
+    return true;
   }
 
-  removeQuestion(id: string): void {
-    this.#questions?.delete(id);
+  /** @returns False if it has been answered, or was never asked. */
+  removeQuestion(id: string): boolean {
+    return this.#questions?.delete(id) ?? false;
   }
 
   /** @returns False if nothing waits for it: a late answer, a second one, or a guess. */
@@ -97,8 +112,9 @@ export class Session {
     return true;
   }
 
-  /** No answer will come any more: all questions settle without one. */
+  /** No answer will come any more: all questions settle without one, and none is taken. */
   leaveUnanswered(): void {
+    this.#answerable = false;
     for (const settle of this.#questions?.values() ?? []) settle(undefined);
     this.#questions?.clear();
   }
@@ -127,11 +143,10 @@ export class Session {
 
   /** A reply's stream has its last message; it can be resumed for a while. */
   streamFinished(id: string, now: number): void {
-    (this.#finished ??= new Map()).set(id, now);
-    for (const oldest of this.#finished.keys()) {
-      if (this.#finished.size <= maxFinishedStreams) break;
-      this.#dropStream(oldest);
-    }
+    const finished = (this.#finished ??= new Map());
+    finished.set(id, now);
+    if (finished.size <= maxFinishedStreams) return;
+    for (const oldest of [...finished.keys()]) if (finished.size > maxFinishedStreams) this.#dropStream(oldest);
   }
 
   /** Forget the streams that finished before `before`. */
@@ -140,11 +155,12 @@ export class Session {
   }
 
   #dropStream(id: string): void {
-    this.#finished?.delete(id);
     const stream = this.#streams?.get(id);
     // One that is being read right now goes when it has been.
-    if (stream?.attached) this.#finished?.set(id, Date.now());
-    else this.#streams?.delete(id);
+    if (stream?.read) return;
+    stream?.close();
+    this.#finished?.delete(id);
+    this.#streams?.delete(id);
   }
 
   #addStream(id: string): Stream {
