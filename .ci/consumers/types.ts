@@ -4,6 +4,7 @@ import express from 'express';
 import * as publicValues from 'express-mcp';
 import { McpServer, allow, allowAll, bearerAuth, deny, elicit, mcpRouter, validateOrigin } from 'express-mcp';
 import type { CallToolResult, Context, Decision } from 'express-mcp';
+import * as stdioValues from 'express-mcp/stdio';
 import * as z from 'zod';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -14,6 +15,7 @@ type NamesOfAny<T> = { [Name in keyof T]: IsAny<T[Name]> extends true ? Name : n
 export declare function assertTrue<T extends true>(): T;
 
 assertTrue<Equal<NamesOfAny<typeof publicValues>, never>>();
+assertTrue<Equal<NamesOfAny<typeof stdioValues>, never>>();
 assertTrue<Equal<NamesOfAny<Context>, never>>();
 assertTrue<Equal<IsAny<CallToolResult>, false>>();
 assertTrue<Equal<IsAny<Decision>, false>>();
