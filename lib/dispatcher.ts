@@ -9,9 +9,10 @@ import { promptMethods } from './methods/prompts';
 import { resourceMethods } from './methods/resources';
 import { subscriptionMethods } from './methods/subscriptions';
 import { toolMethods } from './methods/tools';
-import { ErrorCode, errorResponse, McpError, ToolError } from './protocol/errors';
+import { ErrorCode, errorResponse, McpError, readMessage, ToolError } from './protocol/errors';
 import type { ParsedMessage } from './protocol/json-rpc';
 import { parseCancelledParams, serverInfoKey } from './protocol/params';
+import type { Revision } from './protocol/revisions';
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './protocol/types';
 
 const methods: ReadonlyMap<string, Method> = new Map(
@@ -96,13 +97,22 @@ function asModern(core: ServerCore, result: Record<string, unknown>): Record<str
 }
 
 function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, context: CallContext): JsonRpcResponse {
-  if (error instanceof McpError) return errorResponse(id, error.code, error.message, error.data);
+  if (error instanceof McpError)
+    return errorResponse(id, codeFor(error.code, context.requestMeta.revision), error.message, error.data);
   // A tool's own have become results by now; these are of prompts, resources and completion.
   if (error instanceof ToolError) return errorResponse(id, ErrorCode.InternalError, error.message);
   if (context.cancelled) return errorResponse(id, ErrorCode.InternalError, 'The call was cancelled');
   core.onError(error, context);
-  const exposed = core.exposeErrors && error instanceof Error ? String(error.message) : 'Internal error';
+  const exposed = core.exposeErrors && error instanceof Error ? readMessage(error) : 'Internal error';
   return errorResponse(id, ErrorCode.InternalError, exposed);
+}
+
+const specified: ReadonlySet<number> = new Set(Object.values(ErrorCode));
+
+/** The code as the caller's revision has it: an author names codes of the specification without asking for the era. */
+function codeFor(code: ErrorCode, { resourceNotFound, errorCodes }: Revision): ErrorCode {
+  if (code === ErrorCode.ResourceNotFound) return resourceNotFound;
+  return specified.has(code) && !errorCodes.has(code) ? ErrorCode.InternalError : code;
 }
 
 /** A notification of the client. Unknown ones are ignored, malformed ones too (cancellation, "Error Handling"). */

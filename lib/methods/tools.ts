@@ -10,7 +10,7 @@ import { denialOf, denialResult } from '../authorizer/denial';
 import { checkRounds } from '../authorizer/rounds';
 import type { CallContext } from '../context';
 import type { ServerCore } from '../core';
-import { ErrorCode, McpError, ToolError } from '../protocol/errors';
+import { ErrorCode, McpError, readMessage, ToolError } from '../protocol/errors';
 import { mirrorMismatch } from '../protocol/mirrored-params';
 import { parseCallToolParams, parseListParams } from '../protocol/params';
 import type { CallToolParams } from '../protocol/params';
@@ -152,17 +152,8 @@ async function withinTime(tool: ToolEntry, args: unknown, context: CallContext, 
 
 function toErrorResult(error: unknown, exposeErrors: boolean): CallToolResult | undefined {
   if (error instanceof ToolError) return isErrorResult(error.message);
-  if (exposeErrors && error instanceof Error && !(error instanceof McpError)) return isErrorResult(messageOf(error));
+  if (exposeErrors && error instanceof Error && !(error instanceof McpError)) return isErrorResult(readMessage(error));
   return undefined;
-}
-
-function messageOf(error: Error): string {
-  try {
-    return String(error.message);
-  } catch {
-    // A message that throws is still a failure the model should hear of.
-    return 'The tool failed';
-  }
 }
 
 async function findProvided(core: ServerCore, name: string, context: CallContext): Promise<ToolEntry | undefined> {

@@ -57,6 +57,16 @@ export class InvalidTokenError extends Error {
   override readonly name = 'InvalidTokenError';
 }
 
+/** The message of an Error that is somebody else's: reading it may throw. */
+export function readMessage(error: Error): string {
+  try {
+    return String(error.message);
+  } catch {
+    // A failure that cannot say what it is must be answered all the same.
+    return 'An error whose message cannot be read';
+  }
+}
+
 /** The error response for `id`; without one where the request's id could not be read. */
 export function errorResponse(
   id: RequestId | undefined,

@@ -32,6 +32,8 @@ export interface Revision {
   /** Capability names a server may advertise. */
   readonly serverCapabilities: ReadonlySet<string>;
   readonly resourceNotFound: ErrorCode;
+  /** The codes of the specification that the revision has. */
+  readonly errorCodes: ReadonlySet<ErrorCode>;
   /** An unknown tool is a result the model can read, not a protocol error (DESIGN: legacy, by wish). */
   readonly unknownToolIsResult: boolean;
   /** `notifications/elicitation/complete` and -32042 exist. */
@@ -39,6 +41,14 @@ export interface Revision {
   /** HTTP status of -32601. */
   readonly methodNotFoundStatus: number;
 }
+
+const jsonRpcCodes = [
+  ErrorCode.ParseError,
+  ErrorCode.InvalidRequest,
+  ErrorCode.MethodNotFound,
+  ErrorCode.InvalidParams,
+  ErrorCode.InternalError,
+];
 
 const legacyMethods = [
   'initialize',
@@ -81,6 +91,7 @@ const r20241105: Revision = {
   progressMessage: false,
   serverCapabilities: new Set(['experimental', 'logging', 'prompts', 'resources', 'tools']),
   resourceNotFound: ErrorCode.ResourceNotFound,
+  errorCodes: new Set([...jsonRpcCodes, ErrorCode.ResourceNotFound]),
   unknownToolIsResult: true,
   urlElicitationCallbacks: false,
   methodNotFoundStatus: 200,
@@ -117,6 +128,7 @@ const r20251125: Revision = {
   implementationFields: new Set([...r20250618.implementationFields, 'description', 'websiteUrl', 'icons']),
   primingEvent: true,
   urlElicitationCallbacks: true,
+  errorCodes: new Set([...r20250618.errorCodes, ErrorCode.UrlElicitationRequired]),
 };
 
 const r20260728: Revision = {
@@ -139,6 +151,12 @@ const r20260728: Revision = {
   primingEvent: false,
   serverCapabilities: new Set([...r20251125.serverCapabilities, 'extensions']),
   resourceNotFound: ErrorCode.InvalidParams,
+  errorCodes: new Set([
+    ...jsonRpcCodes,
+    ErrorCode.HeaderMismatch,
+    ErrorCode.MissingRequiredClientCapability,
+    ErrorCode.UnsupportedProtocolVersion,
+  ]),
   unknownToolIsResult: false,
   urlElicitationCallbacks: false,
   methodNotFoundStatus: 404,
