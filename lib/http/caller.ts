@@ -2,12 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CallContext, Caller, ParkedCalls, Subscription } from '../context';
 import type { AuthInfo } from '../protocol/auth-info';
+import { ErrorCode, McpError } from '../protocol/errors';
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../protocol/types';
 import type { RunningCall, Session, SessionEndReason } from '../sessions/session';
 import type { SessionRecord } from '../sessions/session-store';
 import type { Identity } from './identity';
 import type { Mount } from './mount';
-import { tryLater } from './mount';
 import type { Reply } from './reply';
 
 /** One HTTP request's caller. Lives as long as the request. */
@@ -39,7 +39,7 @@ export class HttpCaller implements Caller {
 
   async openSession(record: Omit<SessionRecord, 'id' | 'principal'>): Promise<void> {
     const session = await this.mount.sessions.open({ ...record, principal: this.principal });
-    if (session === undefined) throw tryLater(503, 'Too many sessions are open');
+    if (session === undefined) throw new McpError(ErrorCode.InternalError, 'Too many sessions are open');
     this.mount.startClock();
     this.res.setHeader('Mcp-Session-Id', session.record.id);
   }
@@ -53,6 +53,8 @@ export class HttpCaller implements Caller {
   }
 
   send(message: JsonRpcNotification | JsonRpcRequest): boolean {
+    // Once the mount closes, no answer can come in.
+    if ('id' in message && this.mount.closing) return false;
     return this.reply?.send(message) ?? false;
   }
 

@@ -162,6 +162,8 @@ function begin(
   }
   const listens = method === 'subscriptions/listen';
   try {
+    // The dispatcher knows no Retry-After.
+    if (method === 'initialize') mount.checkRoom(identity.principal);
     if (listens) mount.enterListening(identity.principal);
     else mount.enterCall(identity.principal, session);
   } catch (error) {

@@ -86,6 +86,7 @@ export class Mount {
         historyBytes: options.historyBytes,
       },
       onEnd: (session, reason) => this.#sessionEnded(session, reason),
+      onError: (error) => this.onError(error),
     });
     core.listeners.add(this.#hear);
   }
@@ -128,6 +129,11 @@ export class Mount {
     if (this.calls.enter(principal)) return;
     const mine = this.calls.of(principal) >= this.options.maxCallsPerPrincipal;
     throw tryLater(mine ? 429 : 503, mine ? 'Too many of your calls are running' : 'Too many calls are running');
+  }
+
+  /** @throws {HttpError} 503 at a cap, with no session idle for long enough to make room. */
+  checkRoom(principal: string | undefined): void {
+    if (!this.sessions.hasRoom(principal)) throw tryLater(503, 'Too many sessions are open');
   }
 
   countRequest(status: number): void {

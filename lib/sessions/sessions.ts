@@ -18,6 +18,8 @@ export interface SessionsOptions {
   readonly streamLimits: StreamLimits;
   /** Hears of every session's end, once. */
   readonly onEnd: (session: Session, reason: SessionEndReason) => void;
+  /** Hears of what the store failed to do for nobody in particular. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** Owns every session of a mount. Bounded by its caps; swept by {@link Sessions.sweep}; emptied by {@link Sessions.endAll}. */
@@ -25,6 +27,8 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #live = new Map<string, Session>();
   readonly #perPrincipal = new Map<string, number>();
+  /** Ended here, and perhaps still in the store; each leaves when the store has answered. */
+  readonly #ending = new Set<string>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -77,7 +81,13 @@ export class Sessions {
     this.#forget(session);
     session.end(reason);
     this.#options.onEnd(session, reason);
-    await this.#options.store.delete(session.record.id);
+    const { id } = session.record;
+    this.#ending.add(id);
+    try {
+      await this.#options.store.delete(id);
+    } finally {
+      this.#ending.delete(id);
+    }
   }
 
   /** End what has been idle for too long. */
@@ -93,9 +103,11 @@ export class Sessions {
   }
 
   async #load(id: string): Promise<Session | undefined> {
+    if (this.#ending.has(id)) return undefined;
     const record = await this.#options.store.get(id);
+    if (record === undefined || this.#ending.has(id)) return undefined;
     // Another request may have loaded it meanwhile.
-    return record === undefined ? undefined : (this.#live.get(id) ?? this.#add(record));
+    return this.#live.get(id) ?? this.#add(record);
   }
 
   #add(record: SessionRecord): Session {
@@ -115,23 +127,34 @@ export class Sessions {
     else this.#perPrincipal.set(principal, count);
   }
 
-  #makeRoom(principal: string | undefined): boolean {
-    const { maxSessions, maxSessionsPerPrincipal } = this.#options;
-    const mine = principal === undefined ? 0 : (this.#perPrincipal.get(principal) ?? 0);
-    if (mine >= maxSessionsPerPrincipal) return this.#evict((session) => session.record.principal === principal);
-    return this.#live.size < maxSessions || this.#evict(() => true);
+  /** Would {@link Sessions.open} open a session for this principal right now? */
+  hasRoom(principal: string | undefined): boolean {
+    return this.#room(principal) !== 'full';
   }
 
-  #evict(candidate: (session: Session) => boolean): boolean {
+  #makeRoom(principal: string | undefined): boolean {
+    const room = this.#room(principal);
+    // Its place is free at once; the store's is when it answers.
+    if (room instanceof Session) this.end(room, 'evicted').catch(this.#options.onError);
+    return room !== 'full';
+  }
+
+  /** The session that has to go for another one of this principal, where one has to and may. */
+  #room(principal: string | undefined): 'free' | 'full' | Session {
+    const { maxSessions, maxSessionsPerPrincipal } = this.#options;
+    const mine = principal === undefined ? 0 : (this.#perPrincipal.get(principal) ?? 0);
+    if (mine >= maxSessionsPerPrincipal)
+      return this.#oldestIdle((session) => session.record.principal === principal) ?? 'full';
+    return this.#live.size < maxSessions ? 'free' : (this.#oldestIdle(() => true) ?? 'full');
+  }
+
+  #oldestIdle(candidate: (session: Session) => boolean): Session | undefined {
     let oldest: Session | undefined;
     const idleSince = Date.now() - evictableAfterMs;
     for (const session of this.#live.values()) {
       if (session.lastActiveAt > Math.min(idleSince, oldest?.lastActiveAt ?? idleSince)) continue;
       if (candidate(session) && session.isIdle) oldest = session;
     }
-    if (oldest === undefined) return false;
-    // Its place is free at once; the store's is when it answers.
-    void this.end(oldest, 'evicted').catch(() => undefined);
-    return true;
+    return oldest;
   }
 }
