@@ -76,6 +76,15 @@ export interface Context {
    */
   log(level: LoggingLevel, data: unknown, logger?: string): void;
   /**
+   * Let the connection of this call go while the call goes on: a client that can resume (2025-11-25, over HTTP) comes
+   * back for what is missing, the result included. For long work behind proxies that cut long connections. The result
+   * waits as long as the mount's history allows.
+   *
+   * @returns False if nothing was closed: this client could not come back, and waits on the connection.
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+   */
+  closeStream(): boolean;
+  /**
    * Ask the user. Legacy: waits for the answer. Modern: stops the handler here; it runs again from the top once the
    * client has sent the answer. `key` names the question within the call.
    *
@@ -121,6 +130,8 @@ export interface Caller {
   send(message: JsonRpcNotification | JsonRpcRequest): boolean;
   /** Make the reply a stream now, if the client takes one. */
   startStream(): void;
+  /** Close the connection of the reply, if the client can resume it. @returns False if it cannot. */
+  closeStream?(): boolean;
   /** From now on, tell the call at once when its client goes. */
   watchDisconnect(): void;
   /** Modern `subscriptions/listen`: what is sent from now on is the stream; settles when it ends. */
@@ -272,6 +283,10 @@ export class CallContext implements Context {
       method: 'notifications/message',
       params: { level, ...(logger === undefined ? undefined : { logger }), data },
     });
+  }
+
+  closeStream(): boolean {
+    return !this.ended && (this.caller.closeStream?.() ?? false);
   }
 
   elicit(key: string, question: ElicitQuestion<Schema>): Promise<ElicitAnswer<never>> {

@@ -62,6 +62,10 @@ export class HttpCaller implements Caller {
     this.reply?.startStream();
   }
 
+  closeStream(): boolean {
+    return this.reply?.closeStream() ?? false;
+  }
+
   watchDisconnect(): void {
     this.reply?.watchDisconnect();
   }
