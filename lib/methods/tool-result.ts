@@ -37,10 +37,9 @@ async function structuredResult(tool: ToolEntry, value: unknown, revision: Revis
     const { structuredContent: _, ...failure } = value;
     return fullResult(tool, failure, revision);
   }
-  const given = isObject(value) && 'structuredContent' in value ? value : undefined;
-  const structured = await validated(tool, given === undefined ? value : given.structuredContent);
-  const content = isContent(given?.content) ? contentFor(given.content, revision) : [text(JSON.stringify(structured))];
-  return { ...given, content, ...structuredFor(structured, revision) };
+  const given = isObject(value) && 'structuredContent' in value ? value : { structuredContent: value };
+  const structuredContent = await validated(tool, given.structuredContent);
+  return fullResult(tool, { ...given, structuredContent }, revision);
 }
 
 async function validated(tool: ToolEntry, value: unknown): Promise<unknown> {

@@ -58,15 +58,18 @@ describe.each(eras)('%s era', (era) => {
 
     // https://modelcontextprotocol.io/specification/2026-07-28/server/tools#error-handling: input validation errors are
     // tool execution errors
-    it.each(['required', 'plain'])('a tool that needs one does not run, and the model reads which: %s', async (name) => {
-      for (const params of [{ name }, { name, arguments: {} }]) {
-        const reply = await client.request('tools/call', params);
-        expect(reply.status).toBe(200);
-        expect(reply.response?.result).toMatchObject({ isError: true });
-        expect(textOf(reply)).toMatch(/\ba\b/);
-      }
-      expect(got).toEqual([]);
-    });
+    it.each(['required', 'plain'])(
+      'a tool that needs one does not run, and the model reads which: %s',
+      async (name) => {
+        for (const params of [{ name }, { name, arguments: {} }]) {
+          const reply = await client.request('tools/call', params);
+          expect(reply.status).toBe(200);
+          expect(reply.response?.result).toMatchObject({ isError: true });
+          expect(textOf(reply)).toMatch(/\ba\b/);
+        }
+        expect(got).toEqual([]);
+      },
+    );
 
     // https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#error-handling
     it('a prompt that needs one SHOULD answer -32602', async () => {
@@ -111,7 +114,11 @@ describe.each(eras)('%s era', (era) => {
 
   it('an argument of the wrong type runs neither handler nor question', async () => {
     const capable = await connect(era, served, { capabilities: { elicitation: {} } });
-    for (const args of [{ n: 'five', when: '2026-01-01' }, { n: 5, when: 'tomorrow' }, { n: null, when: 1 }]) {
+    for (const args of [
+      { n: 'five', when: '2026-01-01' },
+      { n: 5, when: 'tomorrow' },
+      { n: null, when: 1 },
+    ]) {
       const reply = await capable.callTool('asks', args);
       expect(reply.response?.result).toMatchObject({ isError: true });
       expect(reply.messages).toHaveLength(1);
