@@ -34,7 +34,7 @@ export interface ToolConfig<
   /** Never served while nobody has decided who may (no `authorizer`). @default annotations.destructiveHint === true */
   sensitive?: boolean;
   icons?: Icon[];
-  /** `'always'` answers with a stream from the start, which a client of 2025-11-25 can resume. @default 'auto' */
+  /** `'always'` answers sessions with a stream from the start, which a client of 2025-11-25 can resume. @default 'auto' */
   stream?: 'auto' | 'always';
   /** Time limit of one call in milliseconds; then the signal aborts and the caller gets an error. @default none */
   timeoutMs?: number;

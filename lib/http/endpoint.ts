@@ -181,7 +181,8 @@ function begin(
   reply.calls.push(context);
   session?.addCall(id, call);
   mount.running.add(context);
-  if (mount.options.stream === 'always' && method !== 'initialize') reply.startStream();
+  const resumable = meta.revision.era === 'legacy' && method !== 'initialize';
+  if (mount.options.stream === 'always' && resumable) reply.startStream();
   return call;
 }
 

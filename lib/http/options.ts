@@ -34,7 +34,13 @@ export interface McpRouterOptions extends OriginOptions {
   sessions?: SessionStore;
   /** Offer legacy clients a stream for what the server says on its own (GET); without it, GET is 405. @default true */
   serverMessages?: boolean;
-  /** `'always'` answers requests with a stream from the start, where the client takes one. @default 'auto' */
+  /**
+   * `'always'` answers requests of sessions with a stream from the start, where the client takes one: a client of
+   * 2025-11-25 can then resume any call. Modern clients cannot resume; they are answered as with `'auto'`, under the
+   * status that the answer has.
+   *
+   * @default 'auto': a stream from the first message that precedes the result, or after `keepAliveMs`
+   */
   stream?: 'auto' | 'always';
   /** A silent stream gets a comment, and a silent reply becomes a stream, after this many milliseconds. @default 15_000 */
   keepAliveMs?: number;

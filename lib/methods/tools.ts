@@ -68,7 +68,7 @@ export async function callTool(
   }
   if (context.cancelled) throw new McpError(ErrorCode.InternalError, 'The call was cancelled');
 
-  if (tool.stream === 'always') context.caller.startStream();
+  if (tool.stream === 'always' && context.era === 'legacy') context.caller.startStream();
   const timeLimitMs = tool.timeoutMs ?? context.caller.toolTimeoutMs;
   let result: CallToolResult | undefined;
   let failure: unknown;
