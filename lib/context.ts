@@ -160,7 +160,7 @@ export interface RequestMeta {
 export class CallContext implements Context {
   approval: Readonly<Record<string, unknown>> | undefined;
   /** Scopes a denial has asked for: `http/` makes it 403. */
-  challenge: { readonly scopes: readonly string[] } | undefined;
+  challenge: Challenge | undefined;
   /** What the call is about, for what is sealed into `requestState`. */
   target: CallTarget | undefined;
   /** Modern: the rounds of questions this call is in; made when the first one is asked or answered. */
@@ -313,6 +313,13 @@ export class CallContext implements Context {
 function claimed<T>(question: Promise<T>): Promise<T> {
   question.catch(() => undefined);
   return question;
+}
+
+/** A denial that a token of more scopes would not have met. */
+export interface Challenge {
+  readonly scopes: readonly string[];
+  /** The denial as an error, for where it is one. */
+  readonly error: McpError;
 }
 
 /** What a call is about: the answers to its questions belong to it alone. */

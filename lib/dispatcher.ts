@@ -1,5 +1,5 @@
 /** One message in, one response or none out: the whole protocol, whatever the transport. */
-import type { CallContext } from './context';
+import type { CallContext, Challenge } from './context';
 import type { ServerCore } from './core';
 import { completionMethods } from './methods/completion';
 import { lifecycleMethods } from './methods/lifecycle';
@@ -32,14 +32,15 @@ export interface Outcome {
   /** None for a notification or a response. */
   readonly response?: JsonRpcResponse;
   /** A token with these scopes would have been let through; over HTTP the answer is 403 where it still can be. */
-  readonly challenge?: { readonly scopes: readonly string[] } | undefined;
+  readonly challenge?: Challenge | undefined;
 }
 
 const nothing: Outcome = Object.freeze({});
 
-/** Whose decision does this method wait for, while nobody has taken it? */
-export function hookOf(name: string): Hook {
-  return methods.get(name)?.hook ?? 'any';
+/** Whose decision does this message wait for, while nobody has taken it? */
+export function hookOf({ method, params }: JsonRpcRequest | JsonRpcNotification): Hook {
+  const hook = methods.get(method)?.hook ?? 'any';
+  return typeof hook === 'function' ? hook(params) : hook;
 }
 
 /** Is this a request's method? A message of that name without an id is a mistake, not a notification. */

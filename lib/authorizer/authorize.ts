@@ -1,18 +1,26 @@
 /** Asks the authorizer, within its time, and turns everything but a decision into a denial. */
 import type { CallContext, Context } from '../context';
 import type { ServerCore } from '../core';
+import { isObject } from '../protocol/json-rpc';
 import type { ToolEntry } from '../registry';
-import { allow, deny } from './decisions';
+import { allow, allowAll, deny } from './decisions';
 import type { Decision, ReadQuestion } from './decisions';
+import { undecidedReason } from './denial';
+
+/** Is this a sensitive tool, and nobody has decided who may use it? Then it is denied, and nobody is asked. */
+export function isClosed({ authorizerConfigured }: ServerCore, { definition }: ToolEntry): boolean {
+  return definition.sensitive && !authorizerConfigured;
+}
 
 /** May the caller run this tool with these arguments? A value where the authorizer gives one. */
 export function authorizeTool(
   core: ServerCore,
-  { name, definition }: ToolEntry,
+  tool: ToolEntry,
   args: unknown,
   context: CallContext,
 ): Decision | Promise<Decision> {
-  if (definition.sensitive && !core.authorizerConfigured) {
+  const { name, definition } = tool;
+  if (isClosed(core, tool)) {
     return deny(
       `The tool "${name}" is sensitive, and this server has no authorizer to decide who may use it (option "authorizer")`,
     );
@@ -56,6 +64,25 @@ export function isReadShown(
   return isPromise(decision) ? isShown(decision) : decision.decision !== 'deny';
 }
 
+/** What is hidden is answered after this many questions: one about the call, one about the list. */
+const questionsBeforeHiding = 2;
+
+/**
+ * Before the answer that there is no such thing: ask on about another entry, in vain, until the authorizer has been
+ * asked as often as about a hidden one. How long the answer takes must not tell the two apart either.
+ *
+ * @param asked How often it was asked already.
+ * @param isShown Ask once more; undefined where there is nothing that could be hidden.
+ */
+export async function askInVain(
+  hook: unknown,
+  asked: number,
+  isShown: (() => boolean | Promise<boolean>) | undefined,
+): Promise<void> {
+  if (hook === undefined || hook === allowAll || isShown === undefined) return;
+  for (; asked < questionsBeforeHiding; asked += 1) await isShown();
+}
+
 async function isShown(decision: Promise<Decision>): Promise<boolean> {
   return (await decision).decision !== 'deny';
 }
@@ -70,8 +97,7 @@ interface Question {
   readonly name: string;
 }
 
-/** The same text for every failure: the caller learns nothing of the authorizer's inside. */
-const undecided = deny('The authorizer could not decide');
+const undecided = deny(undecidedReason);
 
 function decide<Q extends Question>(
   core: ServerCore,
@@ -112,10 +138,24 @@ async function waitFor(
   }
 }
 
-function checked(core: ServerCore, decision: Decision, question: Question, context: CallContext): Decision {
-  const kind = (decision as Partial<Decision> | null | undefined)?.decision;
-  if (kind === 'allow' || kind === 'deny' || kind === 'elicit') return decision;
+function checked(core: ServerCore, decision: unknown, question: Question, context: CallContext): Decision {
+  if (isDecision(decision)) return decision;
   return failed(core, new TypeError('the answer is none of allow(), deny() and elicit()'), question, context);
+}
+
+function isDecision(value: unknown): value is Decision {
+  if (!isObject(value)) return false;
+  const { decision, reason, scopes, prompt } = value;
+  switch (decision) {
+    case 'allow':
+      return true;
+    case 'deny':
+      return typeof reason === 'string' && (scopes === undefined || Array.isArray(scopes));
+    case 'elicit':
+      return isObject(prompt) && typeof prompt.message === 'string';
+    default:
+      return false;
+  }
 }
 
 function failed(core: ServerCore, cause: unknown, { operation, kind, name }: Question, context: CallContext): Decision {

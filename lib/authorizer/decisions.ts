@@ -33,6 +33,8 @@ export function allow(): Decision {
  */
 export function deny(reason: string, { scopes }: { scopes?: readonly string[] } = {}): Decision {
   if (typeof reason !== 'string') throw new TypeError('deny(reason): reason must be a string that the model can read');
+  if (scopes !== undefined && !(Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string')))
+    throw new TypeError('deny(reason, { scopes }): scopes must be an array of strings');
   return scopes === undefined ? { decision: 'deny', reason } : { decision: 'deny', reason, scopes };
 }
 

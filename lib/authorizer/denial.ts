@@ -13,13 +13,20 @@ export interface Denial {
   readonly prompt?: string;
 }
 
+/** The same text for every failure of an authorizer: the caller learns nothing of its inside. */
+export const undecidedReason = 'The authorizer could not decide';
+
 /** Where a program finds the {@link Denial} in a result or an error. */
 export const denialKey = 'io.github.express-mcp/authorization';
 
-/** The denial that a `deny()` makes; the scopes it names become the call's challenge. */
+/**
+ * The denial that a `deny()` makes; the scopes it names become the call's challenge. Only for a caller who may know
+ * what is denied: a challenge shows that there is something.
+ */
 export function denialOf({ reason, scopes }: Decision & { decision: 'deny' }, context: CallContext): Denial {
-  if (scopes !== undefined) context.challenge = { scopes };
-  return { code: 'authorization_denied', reason };
+  const denial: Denial = { code: 'authorization_denied', reason };
+  if (scopes !== undefined) context.challenge = { scopes, error: denialError(denial) };
+  return denial;
 }
 
 /** For a tool: a result that the model reads. */

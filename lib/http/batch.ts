@@ -69,7 +69,7 @@ async function carryOut(
     const parsed = parseMessage(element);
     const { kind, message } = parsed;
     const method = kind === 'response' ? '' : message.method;
-    if (kind !== 'response') checkDecided(mount.core, hookOf(method), req);
+    if (kind !== 'response') checkDecided(mount.core, hookOf(message), req);
     // 2025-03-26, lifecycle: initialize is never part of a batch.
     if (method === 'initialize')
       throw new MessageError('initialize must not be part of a batch', kind === 'request' ? message.id : undefined);

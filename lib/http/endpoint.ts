@@ -80,7 +80,7 @@ function admit(mount: Mount, req: IncomingMessage, body: unknown, identity: Iden
       throw new MessageError('A request needs an id');
     }
     if (parsed.kind !== 'response') {
-      checkDecided(mount.core, hookOf(parsed.message.method), req);
+      checkDecided(mount.core, hookOf(parsed.message), req);
       if (isModern(parsed.message, req.headers))
         return { parsed, meta: readModernRequest(parsed.message, req.headers), session: undefined };
     } else if (isModernVersion(req.headers['mcp-protocol-version'])) {

@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
  */
-import { authorizeRead, isReadShown } from '../authorizer/authorize';
+import { askInVain, authorizeRead, isReadShown } from '../authorizer/authorize';
 import type { ReadQuestion } from '../authorizer/decisions';
 import { denialError, denialOf } from '../authorizer/denial';
 import type { CallContext } from '../context';
@@ -12,6 +12,7 @@ import type { Completer } from '../declarations';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { parseCompleteParams } from '../protocol/params';
 import type { Completion } from '../protocol/types';
+import type { TemplateEntry } from '../registry';
 import { method } from './method';
 import { unknownPrompt } from './prompts';
 
@@ -34,17 +35,13 @@ async function complete(
   context: CallContext,
 ): Promise<{ completion: Completion }> {
   const others = given?.arguments ?? {};
-  const unknown =
-    ref.type === 'ref/prompt'
-      ? unknownPrompt(ref.name)
-      : new McpError(ErrorCode.InvalidParams, `Unknown resource template: ${ref.uri.slice(0, 256)}`);
   const target = find(core, ref, { ...others, [argument.name]: argument.value });
-  if (target === undefined) throw unknown;
+  if (target === undefined) throw await unknown(core, ref, context, 0);
   const decision = await authorizeRead(core, target.question, context);
   const allowed = decision.decision === 'allow';
   const known = target.argumentNames.includes(argument.name);
   if (!allowed || !known) {
-    if (!(await isReadShown(core, target.list, context))) throw unknown;
+    if (!(await isReadShown(core, target.list, context))) throw await unknown(core, ref, context, 2);
     if (allowed) throw new McpError(ErrorCode.InvalidParams, `Unknown argument: ${argument.name.slice(0, 128)}`);
     throw denialError(
       decision.decision === 'deny'
@@ -61,6 +58,27 @@ async function complete(
   return {
     completion: { values: values.slice(0, maxValues), total: values.length, hasMore: values.length > maxValues },
   };
+}
+
+/** The same answer for what does not exist and what is hidden. @param asked How often the hook was asked. */
+async function unknown(
+  core: ServerCore,
+  ref: CompleteParams['ref'],
+  context: CallContext,
+  asked: number,
+): Promise<McpError> {
+  if (ref.type === 'ref/prompt') return unknownPrompt(core, ref.name, context, asked);
+  const [other] = core.registry.templates.values();
+  await askInVain(core.readAuthorizer, asked, other && (() => isTemplateShown(core, other, context)));
+  return new McpError(ErrorCode.InvalidParams, `Unknown resource template: ${ref.uri.slice(0, 256)}`);
+}
+
+function isTemplateShown(
+  core: ServerCore,
+  { name, definition }: TemplateEntry,
+  context: CallContext,
+): boolean | Promise<boolean> {
+  return isReadShown(core, { operation: 'list', kind: 'resourceTemplate', name, definition }, context);
 }
 
 function find({ registry }: ServerCore, ref: CompleteParams['ref'], args: Record<string, string>): Target | undefined {

@@ -78,8 +78,14 @@ export function cacheHints(
   own = core.cache[what],
 ): object | undefined {
   if (context.era === 'legacy') return undefined;
-  const scope = differsByCaller(core, what) ? 'private' : (own?.cacheScope ?? (what === 'read' ? 'private' : 'public'));
+  const scope = differsByCaller(core, what) ? 'private' : (own?.cacheScope ?? usualScope(core, what));
   return { ttlMs: own?.ttlMs ?? 0, cacheScope: scope };
+}
+
+/** What authors compute per call, they may compute per caller; only they know. */
+function usualScope({ registry }: ServerCore, what: Cacheable): 'public' | 'private' {
+  const lists = [...registry.templates.values()].some(({ config }) => config.list !== undefined);
+  return what === 'read' || (what === 'resources' && lists) ? 'private' : 'public';
 }
 
 /** Could two callers get different answers? */

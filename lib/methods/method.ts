@@ -11,7 +11,8 @@ export type Hook = 'tools' | 'reads' | 'any';
 /** One method: its params are parsed, then it runs. */
 export interface Method {
   readonly feature: Feature;
-  readonly hook: Hook;
+  /** Where it depends on what is asked for, found in the params as they came. */
+  readonly hook: Hook | ((params: Record<string, unknown> | undefined) => Hook);
   readonly run: (core: ServerCore, params: never, context: CallContext) => unknown;
   /** @throws {McpError} -32602 */
   readonly parse: (params: Record<string, unknown> | undefined) => unknown;
@@ -20,7 +21,7 @@ export interface Method {
 /** Tie a method's parser to its code, so that the types agree. */
 export function method<Params>(
   feature: Feature,
-  hook: Hook,
+  hook: Method['hook'],
   parse: (params: Record<string, unknown> | undefined) => Params,
   run: (core: ServerCore, params: Params, context: CallContext) => unknown,
 ): Method {

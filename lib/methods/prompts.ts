@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts
  */
 import { approve } from '../authorizer/approve';
-import { authorizeRead, isReadShown } from '../authorizer/authorize';
+import { askInVain, authorizeRead, isReadShown } from '../authorizer/authorize';
 import { denialError, denialOf } from '../authorizer/denial';
 import { checkRounds } from '../authorizer/rounds';
 import type { CallContext } from '../context';
@@ -21,12 +21,19 @@ import { contentFor, isContent } from './content';
 import { cacheHints, pageOf, project, visible } from './lists';
 import { method } from './method';
 
-/** The same words for a prompt that does not exist and for one that is hidden. */
-export function unknownPrompt(name: string): McpError {
+/** The same answer for a prompt that does not exist and for one that is hidden. @param asked How often the hook was asked. */
+export async function unknownPrompt(
+  core: ServerCore,
+  name: string,
+  context: CallContext,
+  asked: number,
+): Promise<McpError> {
+  const [other] = core.registry.prompts.values();
+  await askInVain(core.readAuthorizer, asked, other && (() => isPromptShown(core, other, context)));
   return new McpError(ErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 128)}`);
 }
 
-export function isPromptShown(
+function isPromptShown(
   core: ServerCore,
   { name, definition }: PromptEntry,
   context: CallContext,
@@ -38,7 +45,7 @@ type GetPromptParams = ReturnType<typeof parseGetPromptParams>;
 
 async function getPrompt(core: ServerCore, params: GetPromptParams, context: CallContext): Promise<object> {
   const prompt = core.registry.prompts.get(params.name);
-  if (prompt === undefined) throw unknownPrompt(params.name);
+  if (prompt === undefined) throw await unknownPrompt(core, params.name, context, 0);
   const raw = params.arguments ?? {};
   context.target = {
     name: params.name,
@@ -47,6 +54,9 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
     requestState: params.requestState,
   };
   const { name, definition } = prompt;
+  /** What the caller gets who may know of the prompt; the others hear that there is none. */
+  const refuse = async (asked: number, refusal: () => McpError): Promise<McpError> =>
+    (await isPromptShown(core, prompt, context)) ? refusal() : unknownPrompt(core, name, context, asked + 1);
   let args: unknown;
   try {
     checkRounds(context);
@@ -57,27 +67,16 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
         `Invalid arguments for prompt ${name}:\n${describeIssues(parsed.issues)}`,
       );
     args = parsed.value;
-    const decision = await authorizeRead(
-      core,
-      {
-        operation: 'call',
-        kind: 'prompt',
-        method: 'prompts/get',
-        name,
-        definition,
-        arguments: args as Record<string, unknown>,
-      },
-      context,
-    );
-    if (decision.decision === 'deny') throw denialError(denialOf(decision, context));
-    if (decision.decision === 'elicit') {
-      const outcome = await approve(decision.prompt, context);
-      if (outcome === 'asked') return context.rounds!.inputRequired(context);
-      if (outcome !== 'approved') throw denialError(outcome);
-    }
   } catch (error) {
-    if (error instanceof McpError && !(await isPromptShown(core, prompt, context))) throw unknownPrompt(name);
-    throw error;
+    throw error instanceof McpError ? await refuse(0, () => error) : error;
+  }
+  const question = { operation: 'call', kind: 'prompt', method: 'prompts/get', name, definition } as const;
+  const decision = await authorizeRead(core, { ...question, arguments: args as Record<string, unknown> }, context);
+  if (decision.decision === 'deny') throw await refuse(1, () => denialError(denialOf(decision, context)));
+  if (decision.decision === 'elicit') {
+    const outcome = await approve(decision.prompt, context);
+    if (outcome === 'asked') return context.rounds!.inputRequired(context);
+    if (outcome !== 'approved') throw await refuse(1, () => denialError(outcome));
   }
   let result;
   let failure: unknown;

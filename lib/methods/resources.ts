@@ -4,9 +4,10 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources
  */
 import { approve } from '../authorizer/approve';
-import { authorizeRead, isReadShown } from '../authorizer/authorize';
-import type { ReadQuestion } from '../authorizer/decisions';
+import { askInVain, authorizeRead, isReadShown } from '../authorizer/authorize';
+import type { ApprovalPrompt, ReadQuestion } from '../authorizer/decisions';
 import { denialError, denialOf } from '../authorizer/denial';
+import type { Denial } from '../authorizer/denial';
 import { checkRounds } from '../authorizer/rounds';
 import type { CallContext } from '../context';
 import type { ServerCore } from '../core';
@@ -37,16 +38,17 @@ function find(core: ServerCore, uri: string): Found | undefined {
   return undefined;
 }
 
-function listQuestion(
-  { name, definition }: ResourceEntry | TemplateEntry,
-  uri: string,
-): ReadQuestion & { operation: 'list' } {
+function listQuestion({ name, definition }: ResourceEntry | TemplateEntry): ReadQuestion & { operation: 'list' } {
   return 'uri' in definition
-    ? { operation: 'list', kind: 'resource', name, definition, uri }
+    ? { operation: 'list', kind: 'resource', name, definition, uri: definition.uri }
     : { operation: 'list', kind: 'resourceTemplate', name, definition };
 }
 
-function notFound(uri: string, context: CallContext): McpError {
+/** The same answer for what does not exist and what is hidden. @param asked How often the hook was asked. */
+async function notFound(core: ServerCore, uri: string, context: CallContext, asked: number): Promise<McpError> {
+  const { resources, templates } = core.registry;
+  const [other = [...templates.values()][0]] = resources.values();
+  await askInVain(core.readAuthorizer, asked, other && (() => isReadShown(core, listQuestion(other), context)));
   return new McpError(context.requestMeta.revision.resourceNotFound, `Resource not found: ${uri.slice(0, 256)}`, {
     uri,
   });
@@ -60,17 +62,22 @@ async function permitted(
   context: CallContext,
 ): Promise<{ entry: ResourceEntry | TemplateEntry; variables: Record<string, string>; ask?: InputRequiredResult }> {
   const found = find(core, uri);
-  if (found === undefined) throw notFound(uri, context);
+  if (found === undefined) throw await notFound(core, uri, context, 0);
   const { entry, variables } = found;
-  const refuse = async (error: McpError): Promise<never> => {
-    throw (await isReadShown(core, listQuestion(entry, uri), context)) ? error : notFound(uri, context);
+  /** What the caller gets who may know of the entry; the others hear that there is none. */
+  const refuse = async (asked: number, refusal: () => McpError): Promise<never> => {
+    const shown = await isReadShown(core, listQuestion(entry), context);
+    throw shown ? refusal() : await notFound(core, uri, context, asked + 1);
   };
   if (variables === 'malformed')
-    return refuse(new McpError(ErrorCode.InvalidParams, 'Invalid params: uri has malformed percent-encoding', { uri }));
+    return refuse(
+      0,
+      () => new McpError(ErrorCode.InvalidParams, 'Invalid params: uri has malformed percent-encoding', { uri }),
+    );
   try {
     if (context.target !== undefined) checkRounds(context);
   } catch (error) {
-    return refuse(error as McpError);
+    return refuse(0, () => error as McpError);
   }
   const { name, definition } = entry;
   const decision = await authorizeRead(
@@ -78,20 +85,25 @@ async function permitted(
     { operation: 'call', kind: 'resource', method: operation, name, definition, uri, arguments: variables },
     context,
   );
-  if (decision.decision === 'deny') return refuse(denialError(denialOf(decision, context)));
+  if (decision.decision === 'deny') return refuse(1, () => denialError(denialOf(decision, context)));
   if (decision.decision === 'elicit') {
-    // Only a read can be asked again (basic/patterns/mrtr, "Supported Requests").
-    if (operation === 'resources/subscribe')
-      throw denialError({
-        code: 'authorization_required',
-        reason: 'This needs approval, and a subscription cannot ask for it',
-        prompt: decision.prompt.message,
-      });
-    const outcome = await approve(decision.prompt, context);
+    const outcome =
+      context.era === 'modern' && operation === 'resources/subscribe'
+        ? cannotAsk(decision.prompt)
+        : await approve(decision.prompt, context);
     if (outcome === 'asked') return { entry, variables, ask: await context.rounds!.inputRequired(context) };
-    if (outcome !== 'approved') throw denialError(outcome);
+    if (outcome !== 'approved') return refuse(1, () => denialError(outcome));
   }
   return { entry, variables };
+}
+
+/** basic/patterns/mrtr, "Supported Requests": `subscriptions/listen` is none that could be answered with a question. */
+function cannotAsk({ message }: ApprovalPrompt): Denial {
+  return {
+    code: 'authorization_required',
+    reason: 'This needs approval, and a subscription cannot ask for it',
+    prompt: message,
+  };
 }
 
 type ReadParams = ReturnType<typeof parseReadParams>;
@@ -141,13 +153,22 @@ function isContents(value: unknown): value is ResourceContents {
 
 type ListParams = ReturnType<typeof parseListParams>;
 
+/** Under the template's name, by which the hook is asked about reading them too. */
+async function instancesOf(
+  { name, config }: TemplateEntry,
+  context: CallContext,
+): Promise<{ name: string; definition: Resource }[]> {
+  const listed = (await config.list?.(context)) ?? [];
+  return listed.map((definition) => ({ name, definition }));
+}
+
 async function listResources(core: ServerCore, { cursor }: ListParams, context: CallContext): Promise<object> {
   const { registry } = core;
   const own = [...registry.resources.values()].map(({ name, definition }) => ({ name, definition }));
-  const listed = await Promise.all([...registry.templates.values()].map(({ config }) => config.list?.(context) ?? []));
-  // One name, one entry: a resource registered by itself stands for its uri.
-  const instances = listed.flat().filter(({ uri }) => !registry.resources.has(uri));
-  const entries = [...own, ...instances.map((definition: Resource) => ({ name: definition.name, definition }))];
+  const listed = await Promise.all([...registry.templates.values()].map((template) => instancesOf(template, context)));
+  // One uri, one entry: a resource registered by itself stands for its uri.
+  const instances = listed.flat().filter(({ definition: { uri } }) => !registry.resources.has(uri));
+  const entries = [...own, ...instances];
   const shown = await visible(entries, ({ name, definition }) =>
     isReadShown(core, { operation: 'list', kind: 'resource', name, definition, uri: definition.uri }, context),
   );
@@ -161,7 +182,7 @@ async function listResources(core: ServerCore, { cursor }: ListParams, context: 
 
 async function listTemplates(core: ServerCore, { cursor }: ListParams, context: CallContext): Promise<object> {
   const shown = await visible(core.registry.templates.values(), (entry) =>
-    isReadShown(core, listQuestion(entry, ''), context),
+    isReadShown(core, listQuestion(entry), context),
   );
   const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
   return {
@@ -199,8 +220,10 @@ export async function maySubscribe(core: ServerCore, uri: string, context: CallC
     await permitted(core, uri, 'resources/subscribe', context);
     return true;
   } catch (error) {
-    if (error instanceof McpError) return false;
-    throw error;
+    if (!(error instanceof McpError)) throw error;
+    // Not heard of, rather than refused: nothing is demanded of the caller.
+    context.challenge = undefined;
+    return false;
   }
 }
 

@@ -6,9 +6,11 @@
 import type { CallContext, Subscription } from '../context';
 import type { ServerCore } from '../core';
 import { ErrorCode, McpError } from '../protocol/errors';
+import { isObject } from '../protocol/json-rpc';
 import { parseListenParams, subscriptionIdKey } from '../protocol/params';
 import type { JsonRpcNotification, RequestId, SubscriptionFilter } from '../protocol/types';
 import { method } from './method';
+import type { Hook } from './method';
 import { maySubscribe } from './resources';
 
 const listChanges = {
@@ -80,4 +82,13 @@ function tagged(message: JsonRpcNotification, id: RequestId): JsonRpcNotificatio
   };
 }
 
-export const subscriptionMethods = { 'subscriptions/listen': method('core', 'any', parseListenParams, listen) };
+/** To hear that a resource has changed is a read; to hear of lists is not. */
+function hookOfListen(params: Record<string, unknown> | undefined): Hook {
+  const notifications = params?.notifications;
+  const uris = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
+  return Array.isArray(uris) && uris.length > 0 ? 'reads' : 'any';
+}
+
+export const subscriptionMethods = {
+  'subscriptions/listen': method('core', hookOfListen, parseListenParams, listen),
+};

@@ -4,8 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools
  */
 import { approve } from '../authorizer/approve';
-import { authorizeTool, isPromise, isToolShown } from '../authorizer/authorize';
-import { allowAll } from '../authorizer/decisions';
+import { askInVain, authorizeTool, isClosed, isPromise, isToolShown } from '../authorizer/authorize';
 import { denialOf, denialResult } from '../authorizer/denial';
 import { checkRounds } from '../authorizer/rounds';
 import type { CallContext } from '../context';
@@ -22,19 +21,18 @@ import { cacheHints, pageOf, project, visible } from './lists';
 import { method } from './method';
 import { isErrorResult, toCallToolResult } from './tool-result';
 
-/** A refusal of a call whose tool exists: what the caller sees if it may know that. */
-type Refusal = { readonly result: CallToolResult } | { readonly error: McpError };
-
 /** Find the tool, parse its arguments, ask who may, run it. */
 export async function callTool(
   core: ServerCore,
   params: CallToolParams,
   context: CallContext,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const registered = core.registry.tools.get(params.name);
-  const tool =
-    registered ?? (core.registry.provider === undefined ? undefined : await findProvided(core, params.name, context));
-  if (tool === undefined) return unknownTool(core, params.name, context, 0);
+  let tool = core.registry.tools.get(params.name);
+  if (tool === undefined) {
+    const { provided, other } = await findProvided(core, params.name, context);
+    if (provided === undefined) return unknownTool(core, params.name, context, 0, other);
+    tool = provided;
+  }
   context.target = {
     name: params.name,
     args: params.arguments,
@@ -48,23 +46,30 @@ export async function callTool(
     const validation = tool.input.validate(params.arguments);
     const parsed = isPromise(validation) ? await validation : validation;
     if (parsed.issues !== undefined)
-      return await refuse(core, tool, context, { result: invalidArguments(tool, describeIssues(parsed.issues)) });
+      return await refuse(core, tool, context, 0, () => invalidArguments(tool, describeIssues(parsed.issues)));
     checkMirrored(tool, params, context);
     args = parsed.value;
   } catch (error) {
     if (!(error instanceof McpError)) throw error;
-    return refuse(core, tool, context, { error });
+    return refuse(core, tool, context, 0, () => {
+      throw error;
+    });
   }
 
   const deciding = authorizeTool(core, tool, args, context);
   const decision = isPromise(deciding) ? await deciding : deciding;
   if (decision.decision === 'deny') {
-    return refuse(core, tool, context, { result: denialResult(denialOf(decision, context)) }, 1);
+    const asked = isClosed(core, tool) ? 0 : 1;
+    return refuse(core, tool, context, asked, () => denialResult(denialOf(decision, context)));
   }
   if (decision.decision === 'elicit') {
     const outcome = await approve(decision.prompt, context);
     if (outcome === 'asked') return context.rounds!.inputRequired(context);
-    if (outcome !== 'approved') return denialResult(outcome);
+    // Whoever has been asked knows of the tool; who cannot be asked may not.
+    if (outcome !== 'approved')
+      return outcome.code === 'authorization_required'
+        ? refuse(core, tool, context, 1, () => denialResult(outcome))
+        : denialResult(outcome);
   }
   if (context.cancelled) throw new McpError(ErrorCode.InternalError, 'The call was cancelled');
 
@@ -87,37 +92,33 @@ export async function callTool(
   return result;
 }
 
-/** The answer for a tool that exists, as far as this caller may know that. @param asked How often the authorizer was asked. */
+/**
+ * The answer for a tool that exists, as far as this caller may know that.
+ *
+ * @param asked How often the authorizer was asked.
+ * @param refusal What the caller gets or is thrown if it may.
+ */
 async function refuse(
   core: ServerCore,
   tool: ToolEntry,
   context: CallContext,
-  refusal: Refusal,
-  asked = 0,
+  asked: number,
+  refusal: () => CallToolResult,
 ): Promise<CallToolResult> {
   const shown = isToolShown(core, tool, context);
-  if (!(isPromise(shown) ? await shown : shown)) {
-    context.challenge = undefined;
-    return unknownTool(core, tool.name, context, asked + 1);
-  }
-  if ('error' in refusal) throw refusal.error;
-  return refusal.result;
+  if (isPromise(shown) ? await shown : shown) return refusal();
+  return unknownTool(core, tool.name, context, asked + 1, tool);
 }
 
-/**
- * The same answer for a name that does not exist and one that is hidden, after the same number of questions to the
- * authorizer: how long the answer takes must not tell them apart either.
- */
+/** The same answer for a name that does not exist and one that is hidden. @param other Any tool that could be hidden. */
 async function unknownTool(
   core: ServerCore,
   name: string,
   context: CallContext,
   asked: number,
+  other: ToolEntry | undefined,
 ): Promise<CallToolResult> {
-  const [anyTool] = core.registry.tools.values();
-  if (core.authorizer !== undefined && core.authorizer !== allowAll && anyTool !== undefined) {
-    for (; asked < 2; asked += 1) await isToolShown(core, anyTool, context);
-  }
+  await askInVain(core.authorizer, asked, other && (() => isToolShown(core, other, context)));
   const message = `Unknown tool: ${name.length > 128 ? `${name.slice(0, 128)}…` : name}`;
   if (!context.requestMeta.revision.unknownToolIsResult) throw new McpError(ErrorCode.InvalidParams, message);
   return { content: [{ type: 'text', text: message }], isError: true };
@@ -156,10 +157,18 @@ function toErrorResult(error: unknown, exposeErrors: boolean): CallToolResult | 
   return undefined;
 }
 
-async function findProvided(core: ServerCore, name: string, context: CallContext): Promise<ToolEntry | undefined> {
-  const provider = core.registry.provider!;
-  const tool = (await provider.listTools(context)).find((listed) => listed.name === name);
-  return tool === undefined ? undefined : createProvidedEntry(tool, provider);
+/** The provider's tool of that name, or else any other tool of the server. */
+async function findProvided(
+  { registry: { provider, tools } }: ServerCore,
+  name: string,
+  context: CallContext,
+): Promise<{ provided?: ToolEntry; other?: ToolEntry }> {
+  const [registered] = tools.values();
+  if (provider === undefined) return { other: registered };
+  const listed = await provider.listTools(context);
+  const provided = listed.find((tool) => tool.name === name);
+  if (provided !== undefined) return { provided: createProvidedEntry(provided, provider) };
+  return { other: registered ?? (listed[0] && createProvidedEntry(listed[0], provider)) };
 }
 
 async function listTools(
