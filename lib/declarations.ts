@@ -1,7 +1,7 @@
 /** What an author hands to `registerTool` and its kin: configurations and handlers, as types. */
 import type { Context } from './context';
 import type { Schema } from './protocol/schema';
-import type { InferInput, InferOutput } from './protocol/standard-schema';
+import type { InferInput, InferOutput, StandardSchema } from './protocol/standard-schema';
 import type {
   Annotations,
   CallToolResult,
@@ -31,7 +31,7 @@ export interface ToolConfig<
   outputSchema?: Out;
   /** Hints for clients. `destructiveHint: true` makes the tool sensitive. */
   annotations?: ToolAnnotations;
-  /** Never served while nobody has decided who may (no `authorizer`). @default annotations.destructiveHint === true */
+  /** Never served while nobody has decided who may (no `authorizer`). A destructive tool is sensitive in any case. @default false */
   sensitive?: boolean;
   icons?: Icon[];
   /** `'always'` answers sessions with a stream from the start, which a client of 2025-11-25 can resume. @default 'auto' */
@@ -47,7 +47,10 @@ export type ToolArguments<In> = In extends undefined ? Record<string, unknown> :
 /** What a handler may return: with an `outputSchema`, the value itself; without, text or content. */
 export type ToolReturn<Out> = Out extends undefined
   ? string | ContentBlock[] | CallToolResult | void
-  : InferInput<Out> | CallToolResult;
+  : Out extends StandardSchema
+    ? InferInput<Out> | CallToolResult
+    : // Of a plain JSON Schema the compiler knows nothing.
+      unknown;
 
 /** Does what the tool is for. May throw `ToolError` for a failure that the model should read. */
 export type ToolHandler<In = undefined, Out = undefined> = (

@@ -19,6 +19,7 @@ import type { CompiledSchema, Schema } from './protocol/schema';
 import type { Prompt, PromptArgument, Resource, ResourceTemplate } from './protocol/types';
 import { parseUriTemplate } from './protocol/uri-template';
 import type { UriTemplate } from './protocol/uri-template';
+import { checkCacheHints, checkDuration } from './settings';
 
 /** A tool made ready. */
 export interface ToolEntry {
@@ -119,6 +120,9 @@ export function createToolEntry(name: string, config: ToolConfig, handler: ToolE
     icons,
     _meta,
   } = config;
+  if (stream !== 'auto' && stream !== 'always')
+    throw new TypeError(`${owner}: stream must be 'auto' or 'always', got ${JSON.stringify(stream)}`);
+  if (timeoutMs !== undefined) checkDuration(`${owner}: timeoutMs`, timeoutMs);
   const input = compileArgumentsSchema(inputSchema, owner);
   const output =
     outputSchema === undefined ? undefined : compileSchema(outputSchema, 'output', `${owner}, outputSchema`);
@@ -127,7 +131,8 @@ export function createToolEntry(name: string, config: ToolConfig, handler: ToolE
     ...present({ title, description }),
     inputSchema: input.json,
     ...present({ outputSchema: output?.json, annotations, icons, _meta }),
-    sensitive: sensitive ?? annotations?.destructiveHint === true,
+    // One of the two is enough: `sensitive: false` does not take back what the annotation tells every client.
+    sensitive: Boolean(sensitive || annotations?.destructiveHint),
   };
   return { name, definition, input, output, mirrored: mirroredOf(owner, input), stream, timeoutMs, handler };
 }
@@ -156,13 +161,25 @@ export function createProvidedEntry(tool: ProvidedTool, provider: ToolProvider):
   return entry;
 }
 
-/** Make a resource of one uri ready. */
+/** @throws {TypeError | RangeError} for what no resource can have, naming it. */
+function checkResource(name: string, { cache }: ResourceConfig, handler: unknown): void {
+  if (typeof handler !== 'function') throw new TypeError(`resource "${name}": the handler must be a function`);
+  checkCacheHints(`resource "${name}": cache`, cache);
+}
+
+/** Make a resource of one uri ready. @throws {TypeError} if the uri is none, or the configuration a template's. */
 export function createResourceEntry(
   name: string,
   uri: string,
   config: ResourceConfig,
   handler: ResourceHandler,
 ): ResourceEntry {
+  checkResource(name, config, handler);
+  if (!URL.canParse(uri)) throw new TypeError(`resource "${name}": ${JSON.stringify(uri)} is no absolute uri`);
+  for (const field of ['complete', 'list'] as const) {
+    if (config[field] !== undefined)
+      throw new TypeError(`resource "${name}": ${field} belongs to a template, and ${uri} has no variables`);
+  }
   const { title, description, mimeType, size, annotations, icons, _meta } = config;
   const definition = { uri, name, ...present({ title, description, mimeType, size, annotations, icons, _meta }) };
   return { name, definition, config, handler };
@@ -175,21 +192,35 @@ export function createTemplateEntry(
   config: ResourceConfig,
   handler: ResourceHandler,
 ): TemplateEntry {
+  checkResource(name, config, handler);
   const { title, description, mimeType, annotations, icons, _meta } = config;
   const template = parseUriTemplate(uriTemplate);
-  const unknown = Object.keys(config.complete ?? {}).find((variable) => !template.variableNames.includes(variable));
-  if (unknown !== undefined)
-    throw new TypeError(`resource "${name}": complete.${unknown}: ${uriTemplate} has no such variable`);
+  checkCompleters(`resource "${name}"`, config.complete, template.variableNames);
   const definition = { uriTemplate, name, ...present({ title, description, mimeType, annotations, icons, _meta }) };
   return { name, definition, template, config, handler };
 }
 
-/** Make a prompt ready. @throws {TypeError} if an argument takes no string. */
+/** @throws {TypeError} for a completer of something else than `names`, or none. */
+function checkCompleters(owner: string, completers: object | undefined, names: readonly string[]): void {
+  for (const [name, completer] of Object.entries(completers ?? {})) {
+    if (!names.includes(name)) throw new TypeError(`${owner}: complete.${name}: there is no such argument`);
+    if (completer !== undefined && typeof completer !== 'function')
+      throw new TypeError(`${owner}: complete.${name} must be a function`);
+  }
+}
+
+/** Make a prompt ready. @throws {TypeError} if its schema cannot be expressed, or completes what is no argument. */
 export function createPromptEntry(name: string, config: PromptConfig, handler: PromptHandler): PromptEntry {
   const owner = `prompt "${name}"`;
+  if (typeof handler !== 'function') throw new TypeError(`${owner}: the handler must be a function`);
   const { title, description, argsSchema, icons, _meta } = config;
   const input = compileArgumentsSchema(argsSchema as Schema | undefined, owner);
   const args = promptArguments(input);
+  checkCompleters(
+    owner,
+    config.complete,
+    args.map((argument) => argument.name),
+  );
   const definition = {
     name,
     ...present({ title, description, arguments: args.length > 0 ? args : undefined, icons, _meta }),
