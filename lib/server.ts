@@ -29,6 +29,7 @@ import {
 } from './registry';
 import type { ListKind, ToolEntry } from './registry';
 import { RequestStates, SpentNonces } from './request-state';
+import { checkCacheHints, checkDuration } from './settings';
 
 /** Who the server is, as clients are told. */
 export interface ServerInfo extends Implementation {
@@ -133,10 +134,8 @@ export class McpServer {
     checkName('resource', name);
     if (typeof uri !== 'string' || uri === '')
       throw new TypeError(`resource "${name}": uri must be a uri or a template`);
-    if (typeof handler !== 'function') throw new TypeError(`resource "${name}": the handler must be a function`);
     const { registry } = this.#core;
     const settings = { ...config, handler };
-    if (config.complete !== undefined) registry.declared.add('completions');
     return uri.includes('{')
       ? this.#declare('resources', 'resource', registry.templates, uri, name, settings, ({ handler, ...rest }) =>
           createTemplateEntry(name, uri, rest, handler),
@@ -157,8 +156,6 @@ export class McpServer {
     handler: PromptHandler<Args>,
   ): Handle<PromptConfig<Args> & { handler: PromptHandler<Args> }> {
     checkName('prompt', name);
-    if (typeof handler !== 'function') throw new TypeError(`prompt "${name}": the handler must be a function`);
-    if (config.complete !== undefined) this.#core.registry.declared.add('completions');
     type Settings = PromptConfig<Args> & { handler: PromptHandler<Args> };
     const make = ({ handler, ...rest }: Settings) =>
       createPromptEntry(name, rest as PromptConfig, handler as unknown as PromptHandler);
@@ -188,18 +185,21 @@ export class McpServer {
     let current = settings;
     let entry = make(settings);
     const isMine = () => entries.get(key) === entry;
-    entries.set(key, entry);
-    registry.changed(list);
+    const put = () => {
+      entries.set(key, entry);
+      if ('complete' in current && current.complete !== undefined) registry.declared.add('completions');
+      registry.changed(list);
+    };
+    put();
     return {
       name,
       update(changes) {
         if (!isMine()) throw new TypeError(`${kind} "${key}" has been removed`);
-        const next = { ...current, ...changes };
-        const replacement = make(next);
+        const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+        const next = { ...current, ...Object.fromEntries(given) };
+        entry = make(next);
         current = next;
-        entry = replacement;
-        entries.set(key, entry);
-        registry.changed(list);
+        put();
       },
       remove() {
         if (!isMine()) return;
@@ -292,6 +292,9 @@ export class McpServer {
   }
 }
 
+/** Of the whole process: what one server has redeemed, no other under the same name and secrets redeems again. */
+const spentHere = new SpentNonces();
+
 function createCore({ instructions, ...info }: ServerInfo, options: McpServerOptions): ServerCore {
   if (typeof info.name !== 'string' || typeof info.version !== 'string')
     throw new TypeError('new McpServer(info): info needs a name and a version, both strings');
@@ -307,6 +310,8 @@ function createCore({ instructions, ...info }: ServerInfo, options: McpServerOpt
   }
   if (!Number.isInteger(pageSize) || pageSize < 1)
     throw new RangeError(`new McpServer(…, { pageSize }): must be a positive integer, got ${pageSize}`);
+  for (const [what, hints] of Object.entries(options.cache ?? {}))
+    checkCacheHints(`new McpServer(…, { cache: { ${what} } })`, hints);
   const decided = authorizerSource === 'configured';
   const core: ServerCore = {
     info,
@@ -321,16 +326,15 @@ function createCore({ instructions, ...info }: ServerInfo, options: McpServerOpt
     observer: options.observer,
     exposeErrors,
     pageSize,
-    authorizerTimeoutMs: duration('authorizerTimeoutMs', options.authorizerTimeoutMs, 10_000),
-    elicitationTimeoutMs: duration('elicitationTimeoutMs', options.elicitationTimeoutMs, 60_000),
-    toolTimeoutMs:
-      options.toolTimeoutMs === undefined ? undefined : duration('toolTimeoutMs', options.toolTimeoutMs, 0),
+    authorizerTimeoutMs: duration('authorizerTimeoutMs', options, 10_000),
+    elicitationTimeoutMs: duration('elicitationTimeoutMs', options, 60_000),
+    toolTimeoutMs: duration('toolTimeoutMs', options, undefined),
     cache: options.cache ?? {},
     extensions: options.extensions,
     experimental: options.experimental,
     secretsGiven: options.secrets !== undefined,
     states: new RequestStates(options.secrets, info.name),
-    spent: new SpentNonces(),
+    spent: spentHere,
     ask,
     onError: quietly(options.onError ?? logError),
     listeners: new Set(),
@@ -338,11 +342,10 @@ function createCore({ instructions, ...info }: ServerInfo, options: McpServerOpt
   return core;
 }
 
-function duration(option: string, value: number | undefined, preset: number): number {
-  if (value === undefined) return preset;
-  if (!(value > 0 && value <= 2 ** 31 - 1))
-    throw new RangeError(`new McpServer(…, { ${option} }): must be milliseconds from 1 to 2147483647, got ${value}`);
-  return value;
+type Duration = 'authorizerTimeoutMs' | 'elicitationTimeoutMs' | 'toolTimeoutMs';
+
+function duration<Preset>(option: Duration, { [option]: value }: McpServerOptions, preset: Preset): number | Preset {
+  return value === undefined ? preset : checkDuration(`new McpServer(…, { ${option} })`, value);
 }
 
 function logError(error: unknown): void {

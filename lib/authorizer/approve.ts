@@ -4,9 +4,10 @@ import type { CallContext } from '../context';
 import { isObject } from '../protocol/json-rpc';
 import { parseElicitResult } from '../protocol/params';
 import { canonicalJson } from '../protocol/canonical-json';
-import type { InputRequest } from '../protocol/types';
+import type { ElicitResult, InputRequest } from '../protocol/types';
 import { canAsk } from './ask';
 import type { ApprovalPrompt } from './decisions';
+import { undecidedReason } from './denial';
 import type { Denial } from './denial';
 import { createForm } from './form';
 import type { Form } from './form';
@@ -21,7 +22,15 @@ const approveField = 'approve';
 
 /** Ask the human about this call. Answers to extra fields become `context.approval`. */
 export async function approve(prompt: ApprovalPrompt, context: CallContext): Promise<Outcome> {
-  const question = approvalQuestion(prompt, context);
+  let question: Question;
+  try {
+    question = approvalQuestion(prompt, context);
+  } catch (cause) {
+    // What no form can ask for is the authorizer's fault, and not a decision.
+    const error = new Error(`The authorizer asks what cannot be asked: ${(cause as Error).message}`, { cause });
+    context.core.onError(error, context);
+    return { code: 'authorization_denied', reason: undecidedReason };
+  }
   if (!canAsk(context, 'elicitation.form')) return cannotBeAsked(prompt);
   return context.era === 'legacy' ? approveLegacy(prompt, question, context) : approveModern(prompt, question, context);
 }
@@ -60,9 +69,9 @@ async function approveLegacy(
     if (!(error instanceof UnansweredError)) throw error;
     return error.why === 'unreachable' ? cannotBeAsked(prompt) : notApproved(prompt);
   }
-  const given = await readApproval(answer, form);
-  if (given === undefined) return notApproved(prompt);
-  context.approval = given.fields;
+  const approval = await readApproval(answer, form);
+  if (approval === undefined || context.cancelled) return notApproved(prompt);
+  context.approval = approval.fields;
   return 'approved';
 }
 
@@ -72,29 +81,37 @@ async function approveModern(
   context: CallContext,
 ): Promise<Outcome> {
   const rounds = roundsOf(context);
+  // A client that goes before the handler starts has cancelled the call, approved or not.
+  context.caller.watchDisconnect();
   const digest = createHash('sha256').update(canonicalJson(request)).digest('base64url');
   const sealed = rounds.redeemable?.prompt === digest ? rounds.redeemable : undefined;
-  const answer = rounds.freshAnswer(approvalKey);
-  if (sealed !== undefined && (sealed.given || answer !== undefined)) {
-    const given = sealed.given ? { fields: sealed.fields } : await readApproval(answer, form);
-    if (given === undefined) return notApproved(prompt);
-    // Spent before the handler starts. Spent already, or no room to remember: asked anew below.
-    if (await context.core.spent.spend(sealed.nonce, sealed.expiresAt)) {
-      context.approval = given.fields;
-      rounds.approval = { nonce: createNonce(), prompt: digest, given: true, fields: given.fields };
+  const answer = sealed?.answer ?? rounds.freshAnswer(approvalKey);
+  if (sealed !== undefined && answer !== undefined) {
+    const approval = await readApproval(answer, form);
+    // Spent before the handler starts, and by a no too: a question is answered once.
+    const isFirst = await context.core.spent.spend(sealed.nonce, sealed.expiresAt);
+    if (approval === undefined || context.cancelled) return notApproved(prompt);
+    if (isFirst) {
+      context.approval = approval.fields;
+      rounds.approval = { nonce: createNonce(), prompt: digest, answer: approval.answer };
       return 'approved';
     }
+    // Spent already, or no room to remember: asked anew.
   }
-  rounds.approval = { nonce: createNonce(), prompt: digest, given: false };
+  rounds.approval = { nonce: createNonce(), prompt: digest };
   rounds.asked.set(approvalKey, request);
+  rounds.keepAnswers();
   return 'asked';
 }
 
-/** The answers to the fields, if the answer is an explicit yes with fields that fit. */
-async function readApproval(
-  answer: unknown,
-  form: Form | undefined,
-): Promise<{ fields?: Record<string, unknown> } | undefined> {
+/** An explicit yes, with fields that fit. */
+interface Approval {
+  /** What a later round reads again: the yes and the fields as they came, nothing that was not asked for. */
+  readonly answer: ElicitResult;
+  readonly fields?: Record<string, unknown>;
+}
+
+async function readApproval(answer: unknown, form: Form | undefined): Promise<Approval | undefined> {
   let result;
   try {
     result = parseElicitResult(answer);
@@ -103,10 +120,12 @@ async function readApproval(
     return undefined;
   }
   if (result.action !== 'accept' || result.content?.[approveField] !== true) return undefined;
-  if (form === undefined) return {};
-  const { [approveField]: _, ...fields } = result.content;
-  const parsed = await form.validate(fields);
-  return parsed.issues === undefined && isObject(parsed.value) ? { fields: parsed.value } : undefined;
+  const asked = form?.requestedSchema.properties ?? {};
+  const given = Object.entries(result.content).filter(([name]) => Object.hasOwn(asked, name));
+  const approval = { answer: { ...result, content: { ...Object.fromEntries(given), [approveField]: true } } };
+  if (form === undefined) return approval;
+  const parsed = await form.validate(Object.fromEntries(given));
+  return parsed.issues === undefined && isObject(parsed.value) ? { ...approval, fields: parsed.value } : undefined;
 }
 
 function notApproved({ message }: ApprovalPrompt): Denial {

@@ -37,7 +37,8 @@ export async function askClient(context: CallContext, request: InputRequest): Pr
   const { caller, core } = context;
   const { session } = caller;
   if (session === undefined) throw new UnansweredError('unreachable');
-  if (context.cancelled) throw new UnansweredError('cancelled');
+  // Whoever asks after the call has its answer (a handler that ran out of time) asks nobody.
+  if (context.ended || context.signal.aborted) throw new UnansweredError('cancelled');
   if (!caller.parked.enter(caller.principal)) throw new UnansweredError('too-many');
   // Unguessable: whoever knows it has been asked.
   const id = nanoid();
@@ -46,12 +47,23 @@ export async function askClient(context: CallContext, request: InputRequest): Pr
   let cancelled: (() => void) | undefined;
   try {
     const response = await new Promise<JsonRpcResponse>((resolve, reject) => {
-      session.addQuestion(id, (answer) =>
+      const waits = session.addQuestion(id, (answer) =>
         answer === undefined ? reject(new UnansweredError('ended')) : resolve(answer),
       );
-      cancelled = () => reject(new UnansweredError('cancelled'));
+      if (!waits) return reject(new UnansweredError('ended'));
+      const withdraw = (why: 'timeout' | 'cancelled'): void => {
+        if (!session.removeQuestion(id)) return;
+        reject(new UnansweredError(why));
+        // 2025-11-25, lifecycle, "Timeouts": say that nobody waits any more. At once: a cancelled call's reply ends next.
+        caller.send({
+          jsonrpc: '2.0',
+          method: 'notifications/cancelled',
+          params: { requestId: id, reason: explanations[why] },
+        });
+      };
+      cancelled = () => withdraw('cancelled');
       context.signal.addEventListener('abort', cancelled);
-      timer = setTimeout(() => reject(new UnansweredError('timeout')), core.elicitationTimeoutMs).unref();
+      timer = setTimeout(withdraw, core.elicitationTimeoutMs, 'timeout').unref();
       if (context.progressToken !== undefined) {
         signOfLife = setInterval(() => context.waiting('Waiting for an answer'), progressIntervalMs).unref();
       }
@@ -67,16 +79,6 @@ export async function askClient(context: CallContext, request: InputRequest): Pr
     });
     if ('result' in response) return response.result;
     throw new UnansweredError('refused', { cause: response.error });
-  } catch (error) {
-    if (error instanceof UnansweredError && (error.why === 'timeout' || error.why === 'cancelled')) {
-      // 2025-11-25, lifecycle, "Timeouts": say that nobody waits any more.
-      caller.send({
-        jsonrpc: '2.0',
-        method: 'notifications/cancelled',
-        params: { requestId: id, reason: error.message },
-      });
-    }
-    throw error;
   } finally {
     clearTimeout(timer);
     clearInterval(signOfLife);

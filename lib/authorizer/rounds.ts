@@ -3,7 +3,7 @@ import { nanoid } from 'nanoid';
 import type { CallContext, CallTarget } from '../context';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
-import type { InputRequest, InputRequiredResult } from '../protocol/types';
+import type { ElicitResult, InputRequest, InputRequiredResult } from '../protocol/types';
 
 /** How long an answer may take; a sealed state older than this is asked anew. */
 const stateTtlMs = 600_000;
@@ -20,10 +20,8 @@ export interface SealedApproval {
   readonly nonce: string;
   /** Digest of what was asked. */
   readonly prompt: string;
-  /** The human said yes in an earlier round of this call. */
-  readonly given: boolean;
-  /** The answers to the prompt's fields. */
-  readonly fields?: Record<string, unknown>;
+  /** The human's yes, if an earlier round of this call had it. */
+  readonly answer?: ElicitResult;
 }
 
 /** What travels sealed. */
@@ -72,6 +70,12 @@ export class Rounds {
   /** The client's answer of this request, never of an earlier one. */
   freshAnswer(key: string): unknown {
     return Object.hasOwn(this.#responses, key) ? this.#responses[key] : undefined;
+  }
+
+  /** Keep the answers just sent for the rounds to come: the handler does not run in this one. */
+  keepAnswers(): void {
+    for (const [key, answer] of Object.entries(this.#responses))
+      if (!key.startsWith(reservedPrefix)) this.#answers.set(key, answer);
   }
 
   /** An answer that does not fit: it is asked for again. */
