@@ -18,7 +18,7 @@ export interface Probe {
   changed(): void;
 }
 
-/** `echo`, `slow`, `hold`, `progress`, `throws`, `fails`, `caller`, `era`, `optional`, `nothing`, `anything`, `destroy`, `polluted`, `ask`. */
+/** `echo`, `slow`, `hold`, `progress`, `report-and-hold`, `throws`, `fails`, `caller`, `era`, `optional`, `nothing`, `anything`, `destroy`, `polluted`, `ask`. */
 export function registerTools(server: McpServer, probe: Probe): void {
   const note = (name: string, args: unknown, ctx: Context) => {
     probe.ran.push(name);
@@ -69,6 +69,19 @@ export function registerTools(server: McpServer, probe: Probe): void {
     for (const step of [1, 2, 3]) ctx.progress(step, 3, `step ${step}`);
     return 'reported';
   });
+
+  server.registerTool(
+    'report-and-hold',
+    { description: 'Reports, then ends when it is cancelled' },
+    async (args, ctx) => {
+      note('report-and-hold', args, ctx);
+      const aborted = new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+      ctx.progress(1);
+      await aborted;
+      end('report-and-hold');
+      return 'aborted';
+    },
+  );
 
   server.registerTool('throws', { description: 'Has a bug' }, (args, ctx) => {
     note('throws', args, ctx);
