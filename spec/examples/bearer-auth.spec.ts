@@ -44,7 +44,7 @@ describe('the example bearer-auth', () => {
   it('SHOULD name the scope that a call lacks, and shows the tool all the same', async () => {
     const list = await clientOf('token-of-bob').request('tools/list');
     expect(list.response?.result?.tools).toMatchObject([{ name: 'list_notes' }, { name: 'add_note' }]);
-    const reply = await clientOf('token-of-bob').callTool('add_note', { text: 'x' }, { validate: false });
+    const reply = await clientOf('token-of-bob').callTool('add_note', { text: 'x' });
     expect(reply.status).toBe(403);
     expect(reply.headers['www-authenticate']).toMatch(/error="insufficient_scope".*scope="notes:write"/);
     expect(reply.text).toContain('Not authorized: This needs the scope notes:write');
