@@ -11,7 +11,7 @@ const lib = path.join(__dirname, '../lib');
  */
 const layers: Record<string, readonly string[]> = (() => {
   const pure = ['protocol', 'request-state'];
-  const declared = [...pure, 'sessions', 'declarations', 'registry', 'context', 'core', 'request-meta'];
+  const declared = [...pure, 'sessions', 'settings', 'declarations', 'registry', 'context', 'core', 'request-meta'];
   const authorizer = [...declared, 'authorizer'];
   const methods = [...authorizer, 'methods'];
   const dispatcher = [...methods, 'dispatcher'];
@@ -22,6 +22,7 @@ const layers: Record<string, readonly string[]> = (() => {
     protocol: [],
     'request-state': ['protocol'],
     sessions: ['protocol'],
+    settings: declared,
     declarations: declared,
     registry: declared,
     context: declared,

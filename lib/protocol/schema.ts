@@ -1,5 +1,6 @@
 /** An author's schema, made ready once: its JSON Schema for the wire, and a validator for each call. */
 import type Ajv from 'ajv';
+import type { ValidateFunction } from 'ajv';
 import { isObject } from './json-rpc';
 import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema';
 import type { JsonSchema } from './types';
@@ -44,7 +45,7 @@ export function compileArgumentsSchema(
   schema: Schema | undefined,
   owner: string,
 ): CompiledSchema & { json: { type: 'object' } } {
-  const { json, validate } = compileSchema(schema ?? noArguments, 'input', owner);
+  const { json, validate } = compileSchema(schema === undefined ? noArguments : schema, 'input', owner);
   if (json.type !== undefined && json.type !== 'object') {
     throw new TypeError(`${owner}: arguments are an object, the schema's root is ${JSON.stringify(json.type)}`);
   }
@@ -99,8 +100,8 @@ function findUnrepresentable(schema: unknown, side: SchemaSide): string[] | unde
   }
 }
 
-/** One validator for each dialect, made when the first plain JSON Schema is registered. */
-const validators = new Map<string, Ajv>();
+/** One for each dialect, made when the first plain JSON Schema is registered: knows what a schema of it looks like. */
+const dialectCheckers = new Map<string, Ajv>();
 
 const dialects = new Map<unknown, string>([
   [undefined, '2020-12'],
@@ -116,16 +117,7 @@ function compileJsonSchema(json: JsonSchema, owner: string): CompiledSchema {
       `${owner}: $schema ${JSON.stringify(named)} is not supported; use 2020-12 (the default) or draft-07`,
     );
   }
-  const validator = validatorOf(dialect);
-  let check;
-  try {
-    check = validator.compile(json);
-  } catch (error) {
-    throw new TypeError(`${owner}: not a valid JSON Schema: ${messageOf(error)}`, { cause: error });
-  } finally {
-    // ajv keeps every schema it has seen; a provider that makes new ones for each list would fill the memory.
-    validator.removeSchema(json);
-  }
+  const check = compileDialect(json, dialect, owner);
   return {
     json,
     validate: (value) =>
@@ -140,23 +132,23 @@ function compileJsonSchema(json: JsonSchema, owner: string): CompiledSchema {
   };
 }
 
-function validatorOf(dialect: string): Ajv {
-  let validator = validators.get(dialect);
-  if (validator === undefined) {
-    // Loaded on first use: most servers have no plain JSON Schema. No loadSchema: a remote $ref fails to compile.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports
-    const { default: Validator } = require(dialect === '2020-12' ? 'ajv/dist/2020' : 'ajv') as { default: typeof Ajv };
-    // addUsedSchema off: two tools may carry the same $id.
-    validator = new Validator({
-      strict: false,
-      allErrors: true,
-      validateFormats: false,
-      addUsedSchema: false,
-      logger: false,
-    });
-    validators.set(dialect, validator);
+// No loadSchema: a remote $ref fails to compile.
+const ajvOptions = { strict: false, allErrors: true, validateFormats: false, logger: false } as const;
+
+function compileDialect(json: JsonSchema, dialect: string, owner: string): ValidateFunction {
+  // Loaded on first use: most servers have no plain JSON Schema.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  const { default: Validator } = require(dialect === '2020-12' ? 'ajv/dist/2020' : 'ajv') as { default: typeof Ajv };
+  let checker = dialectCheckers.get(dialect);
+  if (checker === undefined) dialectCheckers.set(dialect, (checker = new Validator(ajvOptions)));
+  try {
+    checker.validateSchema(json, true);
+    // A validator of its own: one that is shared keeps every schema it has compiled, even one that was removed, and a
+    // provider that makes new ones for each list would fill the memory.
+    return new Validator({ ...ajvOptions, validateSchema: false }).compile(json);
+  } catch (error) {
+    throw new TypeError(`${owner}: not a valid JSON Schema: ${messageOf(error)}`, { cause: error });
   }
-  return validator;
 }
 
 function describe(message = 'is invalid', params: Record<string, unknown>): string {
