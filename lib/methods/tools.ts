@@ -17,7 +17,7 @@ import { describeIssues } from '../protocol/schema';
 import type { CallToolResult, InputRequiredResult } from '../protocol/types';
 import { createProvidedEntry } from '../registry';
 import type { ToolEntry } from '../registry';
-import { cacheHints, pageOf, project, visible } from './lists';
+import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
 import { isErrorResult, toCallToolResult } from './tool-result';
 
@@ -40,21 +40,21 @@ export async function callTool(
     requestState: params.requestState,
   };
 
-  let args: unknown;
+  let parsed;
   try {
     checkRounds(context);
     const validation = tool.input.validate(params.arguments);
-    const parsed = isPromise(validation) ? await validation : validation;
-    if (parsed.issues !== undefined)
-      return await refuse(core, tool, context, 0, () => invalidArguments(tool, describeIssues(parsed.issues)));
-    checkMirrored(tool, params, context);
-    args = parsed.value;
+    parsed = isPromise(validation) ? await validation : validation;
+    if (parsed.issues === undefined) checkMirrored(tool, params, context);
   } catch (error) {
     if (!(error instanceof McpError)) throw error;
     return refuse(core, tool, context, 0, () => {
       throw error;
     });
   }
+  const { issues } = parsed;
+  if (issues !== undefined) return refuse(core, tool, context, 0, () => invalidArguments(tool, describeIssues(issues)));
+  const args = parsed.value;
 
   const deciding = authorizeTool(core, tool, args, context);
   const decision = isPromise(deciding) ? await deciding : deciding;
@@ -193,6 +193,6 @@ async function listTools(
 }
 
 export const toolMethods = {
-  'tools/list': method('tools', 'tools', parseListParams, listTools),
+  'tools/list': method('tools', 'tools', parseListParams, listTools, pageKey('tools')),
   'tools/call': method('tools', 'tools', parseCallToolParams, callTool),
 };
