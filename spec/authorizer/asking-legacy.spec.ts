@@ -1,6 +1,7 @@
 /** A legacy client is asked on the stream of its call, which waits for the answer and closes exactly once. */
 import { allow, elicit } from 'express-mcp';
 import type { ToolQuestion } from 'express-mcp';
+import { eventually } from '../support/eventually';
 import { createFixture } from '../support/fixture';
 import type { Fixture, FixtureOptions } from '../support/fixture';
 import { answer, createPolicy, denialIn, forms, notYes, questionOn, responseOn, yes } from '../support/questions';
@@ -259,7 +260,7 @@ describe('a stream that waits for the human', () => {
   it('shows that it lives', async () => {
     await start({ router: { keepAliveMs: 80 } });
     const { stream, question } = await park();
-    while (stream.comments.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(() => stream.comments.length >= 2);
     await answer(session, question.id, yes);
     expect((await responseOn(stream)).result?.isError).toBeUndefined();
   });
@@ -296,7 +297,7 @@ describe('a client that takes JSON only', () => {
       async () => {
         const get = await session.get();
         get.close();
-        while (fixture.router.stats().streams > 0) await new Promise((resolve) => setImmediate(resolve));
+        await eventually(() => fixture.router.stats().streams === 0);
       },
     ],
     ['has a GET stream in another session only', async () => void (await (await sessionOf('alice')).get())],
