@@ -92,6 +92,8 @@ export class Reply implements Open {
   startStream(): void {
     if (this.#stream !== undefined || this.#over || !this.#accepted.sse) return;
     if (this.#res.headersSent || this.#res.destroyed) return;
+    // Its answer has the session's id in its head, and that is not known yet.
+    if (this.calls[0]?.method === 'initialize') return;
     const { inboxLimit, inboxBytes, retryMs, serverMessages } = this.#mount.options;
     const session = this.#session;
     // What no GET can resume is not made to look as if.
