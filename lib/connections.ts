@@ -210,6 +210,8 @@ class ConnectionState implements ParkedCalls {
   /** Until the connection closes or the client cancels. */
   async #listen(subscription: Subscription): Promise<void> {
     const call = this.#calls.get(subscription.id);
+    // Cancelled while the caller's permissions were looked up.
+    if (call?.cancelled) return;
     this.send(subscription.acknowledgement);
     await new Promise<void>((resolve) => {
       this.#subscriptions.set(subscription, resolve);

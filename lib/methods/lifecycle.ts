@@ -63,9 +63,11 @@ async function initialize(core: ServerCore, params: InitializeParams, context: C
 }
 
 function discover(core: ServerCore, _params: object, context: CallContext): object {
+  const { caller, requestMeta } = context;
   return {
     supportedVersions: modernVersions,
-    capabilities: capabilitiesFor(core, context.requestMeta.revision, true),
+    // Over HTTP any modern client can listen: it needs no session.
+    capabilities: capabilitiesFor(core, requestMeta.revision, caller.transport === 'http' || caller.hearsServer),
     ...(core.instructions === undefined ? undefined : { instructions: core.instructions }),
     ...cacheHints(core, 'discover', context),
   };

@@ -159,17 +159,19 @@ async function instancesOf(
   context: CallContext,
 ): Promise<{ name: string; definition: Resource }[]> {
   const listed = (await config.list?.(context)) ?? [];
-  return listed.map((definition) => ({ name, definition }));
+  // Copies: authors may change their objects, and what has been projected is kept as long as the object.
+  return listed.map((definition) => ({ name, definition: { ...definition } }));
 }
 
 async function listResources(core: ServerCore, { cursor }: ListParams, context: CallContext): Promise<object> {
   const { registry } = core;
   const own = [...registry.resources.values()].map(({ name, definition }) => ({ name, definition }));
   const listed = await Promise.all([...registry.templates.values()].map((template) => instancesOf(template, context)));
-  // One uri, one entry: a resource registered by itself stands for its uri.
-  const instances = listed.flat().filter(({ definition: { uri } }) => !registry.resources.has(uri));
-  const entries = [...own, ...instances];
-  const shown = await visible(entries, ({ name, definition }) =>
+  // One uri, one entry: the one registered by itself, or the first.
+  const entries = new Map<string, { name: string; definition: Resource }>();
+  for (const entry of [...own, ...listed.flat()])
+    if (!entries.has(entry.definition.uri)) entries.set(entry.definition.uri, entry);
+  const shown = await visible(entries.values(), ({ name, definition }) =>
     isReadShown(core, { operation: 'list', kind: 'resource', name, definition, uri: definition.uri }, context),
   );
   const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
@@ -194,7 +196,13 @@ async function listTemplates(core: ServerCore, { cursor }: ListParams, context: 
 
 type UriParams = ReturnType<typeof parseUriParams>;
 
+/** @throws {McpError} -32601 where nothing would be heard: there `resources.subscribe` is not advertised either. */
+function checkHears({ caller, method: name }: CallContext): void {
+  if (!caller.hearsServer) throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${name}`);
+}
+
 async function subscribe(core: ServerCore, { uri }: UriParams, context: CallContext): Promise<object> {
+  checkHears(context);
   await permitted(core, uri, 'resources/subscribe', context);
   const { session } = context.caller;
   if (session !== undefined && !session.record.subscriptions.includes(uri)) {
@@ -206,7 +214,9 @@ async function subscribe(core: ServerCore, { uri }: UriParams, context: CallCont
   return {};
 }
 
-async function unsubscribe(_core: ServerCore, { uri }: UriParams, { caller }: CallContext): Promise<object> {
+async function unsubscribe(_core: ServerCore, { uri }: UriParams, context: CallContext): Promise<object> {
+  checkHears(context);
+  const { caller } = context;
   if (caller.session?.record.subscriptions.includes(uri)) {
     caller.session.record.subscriptions = caller.session.record.subscriptions.filter((other) => other !== uri);
     await caller.saveSession();
