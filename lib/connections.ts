@@ -6,7 +6,7 @@ import { dispatch } from './dispatcher';
 import type { AuthInfo } from './protocol/auth-info';
 import { isTooDeep, maxDepth } from './protocol/depth';
 import { ErrorCode, errorResponse, McpError } from './protocol/errors';
-import { isObject, isRequestId, parseMessage } from './protocol/json-rpc';
+import { isObject, isRequestId, parseMessage, plainResponse } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';
 import { protocolVersionKey } from './protocol/params';
 import type { JsonRpcMessage, JsonRpcResponse, RequestId } from './protocol/types';
@@ -162,7 +162,7 @@ class ConnectionState implements ParkedCalls {
     try {
       const { response } = await dispatch(this.#core, parsed, context);
       // Cancellation: no response for a cancelled request.
-      return context.cancelled ? undefined : response;
+      return context.cancelled || response === undefined ? undefined : plainResponse(response);
     } finally {
       if (parsed.kind === 'request' && this.#calls.get(parsed.message.id) === context)
         this.#calls.delete(parsed.message.id);

@@ -2,6 +2,7 @@
 import type { Authorizer, ReadAuthorizer } from './authorizer/decisions';
 import type { Ask, Context } from './context';
 import type { CacheHints } from './declarations';
+import type { EncodedResult } from './protocol/json-rpc';
 import type { Registry } from './registry';
 import type { JsonRpcNotification, Implementation } from './protocol/types';
 import type { RequestStates, SpentNonces } from './request-state';
@@ -26,6 +27,9 @@ export interface RequestObserver {
   run(context: Context, next: () => unknown): unknown;
 }
 
+/** Pages of lists kept encoded; beyond, all are forgotten and made anew. */
+export const maxKept = 256;
+
 /** One server. */
 export interface ServerCore {
   readonly info: Implementation;
@@ -49,6 +53,8 @@ export interface ServerCore {
   readonly secretsGiven: boolean;
   readonly states: RequestStates;
   readonly spent: SpentNonces;
+  /** Answers that every caller gets, encoded once, until a list changes. At most {@link maxKept}. */
+  readonly kept: Map<string, EncodedResult>;
   /** How handlers ask the client. */
   readonly ask: Ask;
   /** Told of every fault that the caller is not. Never throws. */

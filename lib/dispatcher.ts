@@ -1,5 +1,6 @@
 /** One message in, one response or none out: the whole protocol, whatever the transport. */
 import type { CallContext, Challenge } from './context';
+import { maxKept } from './core';
 import type { ServerCore } from './core';
 import { completionMethods } from './methods/completion';
 import { lifecycleMethods } from './methods/lifecycle';
@@ -10,10 +11,17 @@ import { resourceMethods } from './methods/resources';
 import { subscriptionMethods } from './methods/subscriptions';
 import { toolMethods } from './methods/tools';
 import { ErrorCode, errorResponse, McpError, readMessage, ToolError } from './protocol/errors';
+import { EncodedResult } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';
 import { parseCancelledParams, serverInfoKey } from './protocol/params';
 import type { Revision } from './protocol/revisions';
-import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from './protocol/types';
+import type {
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  JsonRpcResultResponse,
+  RequestId,
+} from './protocol/types';
 
 const methods: ReadonlyMap<string, Method> = new Map(
   Object.entries({
@@ -63,14 +71,13 @@ export async function dispatch(
     const method = findMethod(core, message, context);
     const params = method.parse(message.params) as never;
     const { observer } = core;
-    const result = (await (observer === undefined
-      ? method.run(core, params, context)
-      : observer.run(context, () => method.run(core, params, context)))) as Record<string, unknown>;
-    const response = {
-      jsonrpc: '2.0' as const,
-      id: message.id,
-      result: context.era === 'modern' ? asModern(core, result) : result,
-    };
+    const key = method.keyOf?.(core, params, context);
+    const kept = key === undefined ? undefined : core.kept.get(key);
+    const result =
+      observer === undefined
+        ? (kept ?? (await method.run(core, params, context)))
+        : await observer.run(context, () => kept ?? method.run(core, params, context));
+    const response = { jsonrpc: '2.0' as const, id: message.id, result: finished(core, result, context, key) };
     return context.challenge === undefined ? { response } : { response, challenge: context.challenge };
   } catch (error) {
     return { response: toErrorResponse(core, message.id, error, context), challenge: context.challenge };
@@ -86,6 +93,22 @@ function findMethod({ registry }: ServerCore, { method: name }: JsonRpcRequest, 
     throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${name.slice(0, 128)}`);
   }
   return found;
+}
+
+/** The result as it travels; one with a key is kept for the next caller. */
+function finished(
+  core: ServerCore,
+  result: unknown,
+  context: CallContext,
+  key: string | undefined,
+): JsonRpcResultResponse['result'] {
+  if (result instanceof EncodedResult) return result;
+  const complete = context.era === 'modern' ? asModern(core, result as Record<string, unknown>) : result;
+  if (key === undefined) return complete as Record<string, unknown>;
+  const encoded = new EncodedResult(JSON.stringify(complete));
+  if (core.kept.size >= maxKept) core.kept.clear();
+  core.kept.set(key, encoded);
+  return encoded;
 }
 
 /** basic, "Result Responses" and "Per-response protocol fields": every result has its type and names the server. */

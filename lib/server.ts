@@ -316,9 +316,11 @@ function createCore({ instructions, ...info }: ServerInfo, options: McpServerOpt
   const core: ServerCore = {
     info,
     instructions,
-    registry: new Registry((kind) =>
-      publish(core, { message: { jsonrpc: '2.0', method: `notifications/${kind}/list_changed` }, mergeKey: kind }),
-    ),
+    registry: new Registry((kind) => {
+      core.kept.clear();
+      publish(core, { message: { jsonrpc: '2.0', method: `notifications/${kind}/list_changed` }, mergeKey: kind });
+    }),
+    kept: new Map(),
     authorizer,
     readAuthorizer,
     authorizerConfigured: decided && authorizer !== undefined,

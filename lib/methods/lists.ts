@@ -1,6 +1,7 @@
 /** What all lists share: pages, the caller's view, what an older revision shows, caching hints. */
 import type { CallContext } from '../context';
 import type { Cacheable, ServerCore } from '../core';
+import { isPromise } from '../authorizer/authorize';
 import { allowAll } from '../authorizer/decisions';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
@@ -12,7 +13,9 @@ export async function visible<T>(
   isShown: (entry: T) => boolean | Promise<boolean>,
 ): Promise<T[]> {
   const all = [...entries];
-  const answers = await Promise.all(all.map((entry) => isShown(entry)));
+  const asked = all.map((entry) => isShown(entry));
+  // One list with a thousand entries waits once at the most.
+  const answers = asked.some(isPromise) ? await Promise.all(asked) : asked;
   return all.filter((_, index) => answers[index]);
 }
 
@@ -34,14 +37,20 @@ export function pageOf<T>(
     throw new McpError(ErrorCode.InvalidParams, 'Invalid params: cursor is past the end of the list');
   const end = start + pageSize;
   const page = start === 0 && end >= entries.length ? entries : entries.slice(start, end);
-  return end < entries.length ? { page, nextCursor: Buffer.from(`p${end}`).toString('base64url') } : { page };
+  return end < entries.length ? { page, nextCursor: cursorOf(end) } : { page };
+}
+
+function cursorOf(start: number): string {
+  return Buffer.from(`p${start}`).toString('base64url');
 }
 
 function readCursor(cursor: string): number {
   const match = cursorFormat.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
-  if (match === null)
+  const start = Number(match?.[1]);
+  // Node's decoder skips what it does not know: only the way back proves that it is ours.
+  if (match === null || cursorOf(start) !== cursor)
     throw new McpError(ErrorCode.InvalidParams, 'Invalid params: cursor is not one that this server gave');
-  return Number(match[1]);
+  return start;
 }
 
 /** What was projected before, for each revision; kept as long as the definition. */
@@ -83,9 +92,26 @@ export function cacheHints(
 }
 
 /** What authors compute per call, they may compute per caller; only they know. */
-function usualScope({ registry }: ServerCore, what: Cacheable): 'public' | 'private' {
-  const lists = [...registry.templates.values()].some(({ config }) => config.list !== undefined);
-  return what === 'read' || (what === 'resources' && lists) ? 'private' : 'public';
+function usualScope(core: ServerCore, what: Cacheable): 'public' | 'private' {
+  return what === 'read' || (what === 'resources' && listsPerCall(core)) ? 'private' : 'public';
+}
+
+function listsPerCall({ registry }: ServerCore): boolean {
+  return [...registry.templates.values()].some(({ config }) => config.list !== undefined);
+}
+
+/** Names a page that is the same for every caller until the list changes, for `Method.keyOf`. */
+export function pageKey(what: 'tools' | 'prompts' | 'resources' | 'resourceTemplates') {
+  return function keyOfPage(
+    core: ServerCore,
+    { cursor }: { cursor?: string | null },
+    context: CallContext,
+  ): string | undefined {
+    const isComputed = what === 'resources' && listsPerCall(core);
+    return isComputed || differsByCaller(core, what)
+      ? undefined
+      : `${what} ${core.registry.versions[what === 'resourceTemplates' ? 'resources' : what]} ${context.revision} ${JSON.stringify(cursor ?? null)}`;
+  };
 }
 
 /** Could two callers get different answers? */

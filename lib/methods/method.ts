@@ -14,6 +14,8 @@ export interface Method {
   /** Where it depends on what is asked for, found in the params as they came. */
   readonly hook: Hook | ((params: Record<string, unknown> | undefined) => Hook);
   readonly run: (core: ServerCore, params: never, context: CallContext) => unknown;
+  /** Names the answer, where every caller of a revision gets the same one: it is encoded once. */
+  readonly keyOf: ((core: ServerCore, params: never, context: CallContext) => string | undefined) | undefined;
   /** @throws {McpError} -32602 */
   readonly parse: (params: Record<string, unknown> | undefined) => unknown;
 }
@@ -24,6 +26,7 @@ export function method<Params>(
   hook: Method['hook'],
   parse: (params: Record<string, unknown> | undefined) => Params,
   run: (core: ServerCore, params: Params, context: CallContext) => unknown,
+  keyOf?: (core: ServerCore, params: Params, context: CallContext) => string | undefined,
 ): Method {
-  return { feature, hook, parse, run };
+  return { feature, hook, parse, run, keyOf };
 }

@@ -18,7 +18,7 @@ import { describeIssues } from '../protocol/schema';
 import type { GetPromptResult, PromptMessage } from '../protocol/types';
 import type { PromptEntry } from '../registry';
 import { contentFor, isContent } from './content';
-import { cacheHints, pageOf, project, visible } from './lists';
+import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
 
 /** The same answer for a prompt that does not exist and for one that is hidden. @param asked How often the hook was asked. */
@@ -125,6 +125,6 @@ async function listPrompts(
 }
 
 export const promptMethods = {
-  'prompts/list': method('prompts', 'reads', parseListParams, listPrompts),
+  'prompts/list': method('prompts', 'reads', parseListParams, listPrompts, pageKey('prompts')),
   'prompts/get': method('prompts', 'reads', parseGetPromptParams, getPrompt),
 };

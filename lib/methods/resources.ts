@@ -17,7 +17,7 @@ import { isObject } from '../protocol/json-rpc';
 import { parseListParams, parseReadParams, parseUriParams } from '../protocol/params';
 import type { InputRequiredResult, ReadResourceResult, Resource, ResourceContents } from '../protocol/types';
 import type { ResourceEntry, TemplateEntry } from '../registry';
-import { cacheHints, pageOf, project, visible } from './lists';
+import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
 
 /** A session may subscribe to this many resources. */
@@ -238,8 +238,14 @@ export async function maySubscribe(core: ServerCore, uri: string, context: CallC
 }
 
 export const resourceMethods = {
-  'resources/list': method('resources', 'reads', parseListParams, listResources),
-  'resources/templates/list': method('resources', 'reads', parseListParams, listTemplates),
+  'resources/list': method('resources', 'reads', parseListParams, listResources, pageKey('resources')),
+  'resources/templates/list': method(
+    'resources',
+    'reads',
+    parseListParams,
+    listTemplates,
+    pageKey('resourceTemplates'),
+  ),
   'resources/read': method('resources', 'reads', parseReadParams, readResource),
   'resources/subscribe': method('resources', 'reads', parseUriParams, subscribe),
   'resources/unsubscribe': method('resources', 'reads', parseUriParams, unsubscribe),

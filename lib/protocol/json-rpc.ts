@@ -77,10 +77,19 @@ function isErrorObject(value: unknown): boolean {
 
 /** A result whose JSON was made beforehand and is used again and again. */
 export class EncodedResult {
+  [field: string]: unknown;
   constructor(
     /** The result object's JSON. */
     readonly json: string,
   ) {}
+}
+
+/** The response as plain data, for those who do not send it as text. */
+export function plainResponse(response: JsonRpcResponse): JsonRpcResponse {
+  const isEncoded = 'result' in response && response.result instanceof EncodedResult;
+  return isEncoded
+    ? { ...response, result: JSON.parse((response.result as EncodedResult).json) as Record<string, unknown> }
+    : response;
 }
 
 /** The response's JSON, with the id exactly as it came. */
