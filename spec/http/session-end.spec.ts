@@ -103,14 +103,12 @@ describe('DELETE of a live session', () => {
   );
 
   it('leaves no rejection behind', async () => {
-    const rejected = jest.fn();
-    process.on('unhandledRejection', rejected);
     const call = session.callTool('hold');
     await fixture.until(() => fixture.ran.includes('hold'));
     await session.delete();
     await call;
+    // The runner fails a test during which a rejection was not handled.
     await new Promise((resolve) => setImmediate(resolve));
-    process.off('unhandledRejection', rejected);
-    expect([rejected.mock.calls, fixture.errors]).toEqual([[], []]);
+    expect(fixture.errors).toEqual([]);
   });
 });
