@@ -162,7 +162,7 @@ describe('the question about a call over another transport', () => {
     return policy.asked.splice(0)[0]!.context;
   };
 
-  it.each([latestLegacy, modernRevision])(
+  it.each([latestLegacy, modernRevision] as const)(
     'has what the transport knows, whatever the client says: %s',
     async (revision) => {
       const auth = { principal: 'carol', scopes: ['x'] };
