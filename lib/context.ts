@@ -120,6 +120,8 @@ export interface Caller {
   readonly parked: ParkedCalls;
   /** Time limit of a tool call, where the tool has none. */
   readonly toolTimeoutMs: number | undefined;
+  /** Hears of faults instead of the server's own hook. */
+  readonly onError?: ServerCore['onError'];
   /** Legacy `initialize`: keep what was agreed. */
   openSession(record: Omit<SessionRecord, 'id' | 'principal'>): void | Promise<void>;
   /** Legacy: the session's record has changed. */
@@ -239,6 +241,11 @@ export class CallContext implements Context {
   expire(reason: Error): void {
     this.#abort?.abort(reason);
     this.#expired = reason;
+  }
+
+  /** Tell the author of a fault that the caller is not told about. */
+  fault(error: unknown): void {
+    (this.caller.onError ?? this.core.onError)(error, this);
   }
 
   /** The call has its answer; nothing more is sent for it. */

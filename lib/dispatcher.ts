@@ -64,7 +64,7 @@ export async function dispatch(
 ): Promise<Outcome> {
   if (kind !== 'request') {
     if (kind === 'response') context.caller.session?.answer(message);
-    else await receive(core, message, context);
+    else await receive(message, context);
     return nothing;
   }
   try {
@@ -126,7 +126,7 @@ function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, contex
   // A tool's own have become results by now; these are of prompts, resources and completion.
   if (error instanceof ToolError) return errorResponse(id, ErrorCode.InternalError, error.message);
   if (context.cancelled) return errorResponse(id, ErrorCode.InternalError, 'The call was cancelled');
-  core.onError(error, context);
+  context.fault(error);
   const exposed = core.exposeErrors && error instanceof Error ? readMessage(error) : 'Internal error';
   return errorResponse(id, ErrorCode.InternalError, exposed);
 }
@@ -140,11 +140,8 @@ function codeFor(code: ErrorCode, { resourceNotFound, errorCodes }: Revision): E
 }
 
 /** A notification of the client. Unknown ones are ignored, malformed ones too (cancellation, "Error Handling"). */
-async function receive(
-  core: ServerCore,
-  { method, params }: JsonRpcNotification,
-  { caller }: CallContext,
-): Promise<void> {
+async function receive({ method, params }: JsonRpcNotification, context: CallContext): Promise<void> {
+  const { caller } = context;
   try {
     if (method === 'notifications/cancelled') {
       const { requestId, reason } = parseCancelledParams(params);
@@ -154,6 +151,6 @@ async function receive(
       await caller.saveSession();
     }
   } catch (error) {
-    if (!(error instanceof McpError)) core.onError(error);
+    if (!(error instanceof McpError)) context.fault(error);
   }
 }

@@ -43,7 +43,10 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
   const core = coreOf(server);
   checkSensitive(core, 'mcpRouter');
   const mountOptions = readOptions(options);
-  const checkOrigin = createOriginCheck(options);
+  const checkOrigin = createOriginCheck(options, {
+    onRefused: (refusal, req) => mount.reject(refusal, req),
+    onPreflight: () => mount.countRequest(204),
+  });
   const mount = new Mount(core, mountOptions, options);
   const { path } = mountOptions;
 
@@ -53,7 +56,7 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
       if (next !== undefined) return next();
       return sendError(res, new HttpError(404, ErrorCode.InvalidRequest, 'There is nothing here'));
     }
-    if (!checkOrigin(req, res)) return mount.countRequest(res.statusCode);
+    if (!checkOrigin(req, res)) return;
     serve(mount, req, res).catch((error: unknown) => fail(mount, req, res, error));
   }
 
@@ -92,14 +95,7 @@ function fail(mount: Mount, req: IncomingMessage, res: ServerResponse, error: un
     error instanceof HttpError
       ? error
       : new HttpError(500, ErrorCode.InternalError, 'Internal error', { cause: error });
-  if (refusal.status === 500) mount.onError(refusal.cause ?? refusal);
-  else mount.onReject(refusal, req);
-  mount.countRequest(refusal.status);
-  mount.log(
-    'warn',
-    { status: refusal.status, code: refusal.code, reason: refusal.message, method: req.method },
-    'request refused',
-  );
+  mount.reject(refusal, req);
   if (!res.headersSent) sendError(res, refusal);
   else res.destroy();
 }

@@ -28,7 +28,7 @@ export async function approve(prompt: ApprovalPrompt, context: CallContext): Pro
   } catch (cause) {
     // What no form can ask for is the authorizer's fault, and not a decision.
     const error = new Error(`The authorizer asks what cannot be asked: ${(cause as Error).message}`, { cause });
-    context.core.onError(error, context);
+    context.fault(error);
     return { code: 'authorization_denied', reason: undecidedReason };
   }
   if (!canAsk(context, 'elicitation.form')) return cannotBeAsked(prompt);

@@ -107,11 +107,9 @@ function decide<Q extends Question>(
 ): Decision | Promise<Decision> {
   try {
     const decision = authorizer(question, context);
-    return isPromise(decision)
-      ? waitFor(core, decision, question, context)
-      : checked(core, decision, question, context);
+    return isPromise(decision) ? waitFor(core, decision, question, context) : checked(decision, question, context);
   } catch (error) {
-    return failed(core, error, question, context);
+    return failed(error, question, context);
   }
 }
 
@@ -130,17 +128,17 @@ async function waitFor(
     timer.unref();
   });
   try {
-    return checked(core, await Promise.race([pending, tooSlow]), question, context);
+    return checked(await Promise.race([pending, tooSlow]), question, context);
   } catch (error) {
-    return failed(core, error, question, context);
+    return failed(error, question, context);
   } finally {
     clearTimeout(timer);
   }
 }
 
-function checked(core: ServerCore, decision: unknown, question: Question, context: CallContext): Decision {
+function checked(decision: unknown, question: Question, context: CallContext): Decision {
   if (isDecision(decision)) return decision;
-  return failed(core, new TypeError('the answer is none of allow(), deny() and elicit()'), question, context);
+  return failed(new TypeError('the answer is none of allow(), deny() and elicit()'), question, context);
 }
 
 function isDecision(value: unknown): value is Decision {
@@ -158,14 +156,13 @@ function isDecision(value: unknown): value is Decision {
   }
 }
 
-function failed(core: ServerCore, cause: unknown, { operation, kind, name }: Question, context: CallContext): Decision {
+function failed(cause: unknown, { operation, kind, name }: Question, context: CallContext): Decision {
   const doing = operation === 'list' ? `listing ${kind} "${name}"` : `a call of ${kind} "${name}"`;
-  core.onError(
+  context.fault(
     new Error(
       `The authorizer failed while deciding about ${doing}: ${cause instanceof Error ? cause.message : 'not an Error'}`,
       { cause },
     ),
-    context,
   );
   return undecided;
 }

@@ -30,6 +30,7 @@ export async function postBatch(
   identity: Identity,
 ): Promise<void> {
   const refusal = (message: string) => new HttpError(400, ErrorCode.InvalidRequest, message);
+  checkDecided(mount.core, 'any', req);
   if (batch.length === 0) throw refusal('An empty batch is no message');
   if (isModernVersion(req.headers['mcp-protocol-version'])) throw refusal('Batches are not part of this revision');
   if (req.headers['mcp-session-id'] === undefined)

@@ -18,6 +18,7 @@ export class HttpCaller implements Caller {
   readonly hearsServer: boolean;
   readonly parked: ParkedCalls;
   readonly toolTimeoutMs: number | undefined;
+  readonly onError: Mount['onError'];
   readonly listen: ((subscription: Subscription) => Promise<void>) | undefined;
 
   constructor(
@@ -34,6 +35,7 @@ export class HttpCaller implements Caller {
     this.hearsServer = mount.options.serverMessages;
     this.parked = mount.parked;
     this.toolTimeoutMs = mount.options.toolTimeoutMs ?? mount.core.toolTimeoutMs;
+    this.onError = mount.onError;
     this.listen = reply?.canListen === true ? (subscription) => reply.listen(subscription) : undefined;
   }
 

@@ -42,7 +42,7 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
   if (parsed.kind !== 'request') {
     const caller = new HttpCaller(mount, req, res, identity, session, undefined);
     await dispatch(mount.core, parsed, new CallContext(mount.core, caller, meta, '', undefined));
-    return accept(res);
+    return accept(mount, res);
   }
   const call = begin(mount, req, res, parsed, meta, session, identity);
   try {
@@ -79,8 +79,8 @@ function admit(mount: Mount, req: IncomingMessage, body: unknown, identity: Iden
     if (parsed.kind === 'notification' && isRequestMethod(parsed.message.method)) {
       throw new MessageError('A request needs an id');
     }
+    checkDecided(mount.core, parsed.kind === 'response' ? 'any' : hookOf(parsed.message), req);
     if (parsed.kind !== 'response') {
-      checkDecided(mount.core, hookOf(parsed.message), req);
       if (isModern(parsed.message, req.headers))
         return { parsed, meta: readModernRequest(parsed.message, req.headers), session: undefined };
     } else if (isModernVersion(req.headers['mcp-protocol-version'])) {
@@ -139,7 +139,8 @@ function isResponse(message: object): boolean {
 }
 
 /** transports, "Sending Messages": what wants no answer gets 202 and no body. */
-export function accept(res: ServerResponse): void {
+function accept(mount: Mount, res: ServerResponse): void {
+  mount.countRequest(202);
   res.writeHead(202, { 'Content-Length': 0 });
   res.end();
 }

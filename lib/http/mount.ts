@@ -1,5 +1,5 @@
 /** One mounted endpoint: its options, what is open and running on it, its clock, its end. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CallContext } from '../context';
 import type { Notice, ServerCore } from '../core';
 import { ErrorCode } from '../protocol/errors';
@@ -29,7 +29,7 @@ export interface MountStats {
   readonly parked: number;
   /** Messages waiting in sessions' inboxes. */
   readonly inbox: number;
-  /** Notices for sessions that have never opened a stream, and that nothing can be merged into. */
+  /** Notices that were not kept for sessions that have never opened a stream. */
   readonly undeliverable: number;
   readonly sessionsEnded: Readonly<Record<string, number>>;
   readonly requests: Readonly<Record<string, number>>;
@@ -67,7 +67,11 @@ export class Mount {
     readonly options: MountOptions,
     { onError, onReject, onSessionEnd, logger }: McpRouterOptions,
   ) {
-    this.onError = onError === undefined ? core.onError : quietly(onError);
+    const tell = onError === undefined ? core.onError : quietly(onError);
+    this.onError = (error, context) => {
+      this.log('error', { err: error, method: context?.method }, 'fault');
+      tell(error, context);
+    };
     this.onReject = quietly(onReject ?? (() => undefined));
     this.#onSessionEnd = quietly(onSessionEnd ?? (() => undefined));
     this.#logger = logger;
@@ -140,6 +144,16 @@ export class Mount {
     this.#requests[status] = (this.#requests[status] ?? 0) + 1;
   }
 
+  /** Refuse a request, and say so to those who watch; the answer is the caller's. */
+  reject(refusal: HttpError, req: IncomingMessage): void {
+    const { status, code, message: reason } = refusal;
+    this.countRequest(status);
+    this.log('warn', { status, code, reason, method: req.method }, 'request refused');
+    if (status === 500) this.onError(refusal.cause ?? refusal);
+    else this.onReject(refusal, req);
+  }
+
+  /** Messages are ours, word by word; what clients say is in the record, where the logger escapes it. */
   log(level: 'info' | 'warn' | 'error', record: object, message: string): void {
     this.#logger?.[level](record, message);
   }
@@ -153,6 +167,7 @@ export class Mount {
     if (session.standalone.send(json, mergeKey)) return true;
     // A session that never listens is not failed for notices that it cannot know of.
     if (session.listened) this.endSession(session, 'inbox-full');
+    else this.#undeliverable += 1;
     return false;
   }
 

@@ -29,6 +29,12 @@ export interface OriginOptions {
 /** Judges a request. True: go on. False: it has been answered, with 403 or as a preflight. */
 export type OriginCheck = (req: IncomingMessage, res: ServerResponse) => boolean;
 
+/** Hears of what the check has answered. */
+export interface OriginObserver {
+  onRefused?(refusal: HttpError, req: IncomingMessage): void;
+  onPreflight?(): void;
+}
+
 const EXPOSED_HEADERS = ['Mcp-Session-Id', 'MCP-Protocol-Version', 'WWW-Authenticate'];
 const ALLOWED_HEADERS =
   'authorization, content-type, accept, mcp-session-id, mcp-protocol-version, last-event-id, mcp-method, mcp-name, traceparent, tracestate';
@@ -46,7 +52,10 @@ type ValidatedRequest = IncomingMessage & { [VALIDATED]?: true };
  *
  * @throws {TypeError} if an entry is not an origin, or not a host.
  */
-export function createOriginCheck({ origins = [], allowedHosts = [] }: OriginOptions): OriginCheck {
+export function createOriginCheck(
+  { origins = [], allowedHosts = [] }: OriginOptions,
+  { onRefused, onPreflight }: OriginObserver = {},
+): OriginCheck {
   const allowedOrigins = new Set(stringsOf('origins', origins).map(toAllowedOrigin));
   const namesLoopback = [...allowedOrigins].some(isLoopbackOrigin);
   const judgeHost = createHostJudge(stringsOf('allowedHosts', allowedHosts));
@@ -62,23 +71,37 @@ export function createOriginCheck({ origins = [], allowedHosts = [] }: OriginOpt
     return host.allowed && isOwnOrigin(parsed, req);
   }
 
+  function refuse(req: IncomingMessage, res: ServerResponse, message: string): false {
+    const refusal = new HttpError(403, ErrorCode.InvalidRequest, message);
+    // A CORS middleware of the host's may have allowed everybody.
+    res.removeHeader('Access-Control-Allow-Origin');
+    sendError(res, refusal);
+    onRefused?.(refusal, req);
+    return false;
+  }
+
   return function checkOrigin(req, res) {
     if (isDefault && (req as ValidatedRequest)[VALIDATED] === true) return true;
     const { origin } = req.headers;
     const onLoopback = arrivedOnLoopback(req.socket);
     const host = judgeHost(req.headers.host);
     if (!(host.allowed || (onLoopback ? host.loopback : isOpen))) {
-      return refuse(res, 'The Host header names another server. To serve under this name, add it to `allowedHosts`.');
+      return refuse(
+        req,
+        res,
+        'The Host header names another server. To serve under this name, add it to `allowedHosts`.',
+      );
     }
     if (origin === undefined) return true;
     if (!isAllowed(origin, host, req, onLoopback)) {
-      return refuse(res, 'Pages of this origin may not call here. To let them, add it to `origins`.');
+      return refuse(req, res, 'Pages of this origin may not call here. To let them, add it to `origins`.');
     }
     res.setHeader('Access-Control-Allow-Origin', origin);
     appendHeader(res, 'Vary', ['Origin']);
     appendHeader(res, 'Access-Control-Expose-Headers', EXPOSED_HEADERS);
     if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) return true;
     answerPreflight(req, res);
+    onPreflight?.();
     return false;
   };
 }
@@ -100,13 +123,6 @@ export function validateOrigin(options: OriginOptions = {}) {
     (req as ValidatedRequest)[VALIDATED] = true;
     next?.();
   };
-}
-
-function refuse(res: ServerResponse, message: string): false {
-  // A CORS middleware of the host's may have allowed everybody.
-  res.removeHeader('Access-Control-Allow-Origin');
-  sendError(res, new HttpError(403, ErrorCode.InvalidRequest, message));
-  return false;
 }
 
 function answerPreflight(req: IncomingMessage, res: ServerResponse): void {

@@ -148,8 +148,11 @@ class SessionStream implements Open {
  */
 export async function deleteSession(mount: Mount, req: IncomingMessage, res: ServerResponse): Promise<void> {
   if (isModernVersion(req.headers['mcp-protocol-version'])) refuseMethod(mount);
-  const session = await findSession(mount, req, identify(req, mount.options));
+  const identity = identify(req, mount.options);
+  checkDecided(mount.core, 'any', req);
+  const session = await findSession(mount, req, identity);
   await mount.sessions.end(session, 'client');
+  mount.countRequest(204);
   res.writeHead(204);
   res.end();
 }
