@@ -59,16 +59,20 @@ function snippetsOf(page: string): Snippet[] {
       const line = text.slice(0, index).split('\n').length;
       return {
         origin: `${page}:${line}`,
-        file: path.join(root, 'spec', `${page.replace(/[^A-Za-z0-9]/g, '-')}-${line}.ts`),
+        // A module of ECMAScript: it may await at its top, as examples do.
+        file: path.join(root, 'spec', `${page.replace(/[^A-Za-z0-9]/g, '-')}-${line}.mts`),
         text: `${page.endsWith('.md') ? body : body.replace(/^[ \t]*\* ?/gm, '')}\nexport {};\n`,
       };
     });
 }
 
-/** Every value of the package by its own name, so that a snippet shorter than a program needs no import line. */
+/** Every value of the package and of its subpaths by its own name, so that a snippet needs no import line. */
 function packageGlobals(): string {
-  const text = readFileSync(path.join(root, 'lib/index.ts'), 'utf8');
-  const source = ts.createSourceFile('index.ts', text, ts.ScriptTarget.Latest, true);
+  return ['lib/index.ts', ...filesIn('lib', '/index.ts')].flatMap(valuesOf).join('\n');
+}
+
+function valuesOf(entry: string): string[] {
+  const source = ts.createSourceFile(entry, readFileSync(path.join(root, entry), 'utf8'), ts.ScriptTarget.Latest, true);
   const names = source.statements.flatMap((statement) =>
     ts.isExportDeclaration(statement) &&
     !statement.isTypeOnly &&
@@ -77,7 +81,8 @@ function packageGlobals(): string {
       ? statement.exportClause.elements.filter(({ isTypeOnly }) => !isTypeOnly).map(({ name }) => name.text)
       : [],
   );
-  return names.map((name) => `  const ${name}: typeof import('express-mcp').${name};`).join('\n');
+  const specifier = entry.replace(/^lib/, 'express-mcp').replace(/\/index\.ts$/, '');
+  return names.map((name) => `  const ${name}: typeof import('${specifier}').${name};`);
 }
 
 beforeAll(() => {
