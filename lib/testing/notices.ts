@@ -4,10 +4,14 @@ import type { JsonRpcNotification } from '../protocol/types';
 /** What one iterator may have unread. */
 const limit = 10_000;
 
-/** One iterator's unread notifications, and who waits for the next. */
+/** One iterator's unread notifications, and who waits for one. */
 interface Reader {
   unread: JsonRpcNotification[];
-  wake: () => void;
+  waiting: (() => void)[];
+}
+
+function wake({ waiting }: Reader): void {
+  for (const look of waiting.splice(0)) look();
 }
 
 /** All iterators of one client. Ends with {@link Notices.close}. */
@@ -16,16 +20,16 @@ export class Notices {
   #closed = false;
 
   add(notification: JsonRpcNotification): void {
-    for (const { unread, wake } of this.#readers) {
+    for (const reader of this.#readers) {
       // One too many is enough to know of; its reader says so.
-      if (unread.length <= limit) unread.push(notification);
-      wake();
+      if (reader.unread.length <= limit) reader.unread.push(notification);
+      wake(reader);
     }
   }
 
   /** Hear from now on. The iterator ends with the client, or when its loop is left. */
   subscribe(): AsyncIterableIterator<JsonRpcNotification> {
-    const reader: Reader = { unread: [], wake: () => undefined };
+    const reader: Reader = { unread: [], waiting: [] };
     if (!this.#closed) this.#readers.add(reader);
     const readers = this.#readers;
     return {
@@ -34,7 +38,7 @@ export class Notices {
       },
       async next() {
         while (reader.unread.length === 0 && readers.has(reader))
-          await new Promise<void>((resolve) => (reader.wake = resolve));
+          await new Promise<void>((resolve) => reader.waiting.push(resolve));
         if (reader.unread.length > limit) throw new Error(`More than ${limit} notifications are unread`);
         const value = reader.unread.shift();
         return value === undefined ? { done: true, value } : { done: false, value };
@@ -42,7 +46,7 @@ export class Notices {
       async return() {
         readers.delete(reader);
         reader.unread = [];
-        reader.wake();
+        wake(reader);
         return { done: true, value: undefined };
       },
     };
@@ -53,6 +57,6 @@ export class Notices {
     this.#closed = true;
     const readers = [...this.#readers];
     this.#readers.clear();
-    for (const { wake } of readers) wake();
+    for (const reader of readers) wake(reader);
   }
 }
