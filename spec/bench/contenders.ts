@@ -1,0 +1,80 @@
+/** CPU per request of many servers, in interleaved rounds, so that what disturbs one disturbs the others. */
+import type { ServerName, Settings } from './bench-server';
+import { defaultConnections, LoadGenerator } from './load/load-generator';
+import type { LoadOptions } from './load/load-generator';
+import type { WireRequest } from './load/requests';
+import type { Budget } from './row';
+import { ServerProcess } from './server-process';
+
+/** A server, how it is set up, and what it is sent. */
+export interface Contender extends LoadOptions {
+  readonly server: ServerName;
+  readonly settings?: Settings | (() => Promise<Settings>);
+  /** Made once the server runs; sessions begin here. */
+  readonly requests: (port: number) => readonly WireRequest[] | Promise<readonly WireRequest[]>;
+}
+
+/** A contender whose server runs. */
+interface Entrant {
+  readonly contender: Contender;
+  readonly server: ServerProcess;
+  readonly requests: readonly WireRequest[];
+  readonly series: number[];
+}
+
+/** Microseconds per request, one for each round; or why there are none. */
+export type Results = ReadonlyMap<Contender, readonly number[] | Error>;
+
+/** Measure each contender in every round. One that fails is out, and the others go on. */
+export async function measureContenders(contenders: ReadonlySet<Contender>, budget: Budget): Promise<Results> {
+  const results = new Map<Contender, readonly number[] | Error>();
+  const entrants = new Set<Entrant>();
+
+  async function attempt(contender: Contender, step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      results.set(contender, error as Error);
+    }
+  }
+
+  async function enter(contender: Contender): Promise<void> {
+    const { settings } = contender;
+    const server = await ServerProcess.start(
+      contender.server,
+      typeof settings === 'function' ? await settings() : settings,
+    );
+    const entrant = { contender, server, requests: await contender.requests(server.port), series: [] };
+    entrants.add(entrant);
+    await cpuPerRequest(entrant, budget.warmMs);
+  }
+
+  for (const contender of contenders) await attempt(contender, () => enter(contender));
+  for (let round = 0; round < budget.rounds; round += 1) {
+    for (const entrant of entrants) {
+      if (results.has(entrant.contender)) continue;
+      await attempt(entrant.contender, async () => {
+        entrant.series.push(await cpuPerRequest(entrant, budget.roundMs));
+      });
+    }
+  }
+  for (const { contender, server, series } of entrants) {
+    await server.stop();
+    if (!results.has(contender)) results.set(contender, series);
+  }
+  return results;
+}
+
+/** Connecting, the first request of each connection, and old garbage are left out. */
+async function cpuPerRequest({ contender, server, requests }: Entrant, durationMs: number): Promise<number> {
+  const load = await LoadGenerator.open(server.port, requests, contender);
+  try {
+    await load.run({ total: contender.connections ?? defaultConnections });
+    await server.ask({ what: 'collect' });
+    const before = await server.ask({ what: 'cpu' });
+    const count = await load.run({ durationMs });
+    return ((await server.ask({ what: 'cpu' })) - before) / count;
+  } finally {
+    load.close();
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * `npm run bench [-- [--quick] [--profile] [row…]]`: measures, and prints the table of goals.
+ *
+ * A row is named in full or by its beginning. `--quick` takes about a minute; `--profile` also says which functions the
+ * time went to. Ends with 1 when a row is worse than its goal by half, or could not be measured.
+ */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { measureContenders } from './contenders';
+import type { Results } from './contenders';
+import { pinLoad } from './cores';
+import { summarize } from './profile';
+import { failureLine, machine, tableHead, tableLine } from './report';
+import { full, quick, ratio, verdictOn } from './row';
+import type { Measurement, Row } from './row';
+import { rows } from './rows';
+import { profiling } from './server-process';
+
+const { values: options, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean' }, profile: { type: 'boolean' } },
+});
+const budget = options.quick ? quick : full;
+const profiles = join(__dirname, 'profiles');
+
+async function measure({ method }: Row, results: Results): Promise<Measurement> {
+  if (typeof method === 'function') return method(budget);
+  const [subject, baseline] = method.map((contender) => {
+    const result = results.get(contender)!;
+    if (result instanceof Error) throw result;
+    return result;
+  });
+  return ratio(subject!, baseline!, 'µs');
+}
+
+/** @returns Whether it came near enough to its goal. */
+async function report(row: Row, results: Results): Promise<boolean> {
+  try {
+    const measurement = await measure(row, results);
+    console.log(tableLine(row, measurement));
+    return verdictOn(row, measurement) !== 'failed';
+  } catch (error) {
+    console.log(failureLine(row, error));
+    console.error(error);
+    return false;
+  }
+}
+
+async function main(): Promise<void> {
+  const unknown = wanted.filter((name) => !rows.some(({ id }) => id.startsWith(name)));
+  if (unknown.length > 0) {
+    console.error(`No such row: ${unknown.join(', ')}. There are: ${rows.map(({ id }) => id).join(', ')}`);
+    process.exit(2);
+  }
+  const selected = rows.filter(({ id }) => wanted.length === 0 || wanted.some((name) => id.startsWith(name)));
+  pinLoad();
+  console.log(`${machine()}\n\n${tableHead()}`);
+  if (options.profile) profiling.directory = profiles;
+  rmSync(profiles, { recursive: true, force: true });
+  const contenders = selected.flatMap(({ method }) => (typeof method === 'function' ? [] : method));
+  const results = await measureContenders(new Set(contenders), budget);
+  for (const row of selected) if (!(await report(row, results))) process.exitCode = 1;
+  if (!options.profile) return;
+  for (const server of readdirSync(profiles)) console.log(`\n${server}\n${summarize(join(profiles, server))}`);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+void main();

@@ -1,0 +1,74 @@
+/** Rows about the CPU time of other messages: a long list, the beginning of a session, a megabyte either way. */
+import { megabyte } from '../bench-server';
+import type { Settings } from '../bench-server';
+import type { Contender } from '../contenders';
+import { sendAll } from '../load/load-generator';
+import { bodyOf } from '../load/reply-reader';
+import { initialize, modernRequest } from '../load/requests';
+import type { Row } from '../row';
+import { ServerProcess, withServers } from '../server-process';
+
+const manyTools: Settings = { tools: 1_000 };
+const listRequests = () => [modernRequest('tools/list')];
+
+/** What the list is, for the route that sends it as a constant. */
+async function listBody(): Promise<string> {
+  return withServers([ServerProcess.start('express-mcp', manyTools)], async (server) => {
+    let body = '';
+    await sendAll(server!.port, listRequests(), { onReply: (reply) => void (body = bodyOf(reply)) });
+    return body;
+  });
+}
+
+const list: Row = {
+  id: 'list',
+  measure: 'tools/list of 1,000 tools, modern',
+  against: 'the same bytes from a constant',
+  unit: 'times',
+  goal: 1.2,
+  method: [
+    { server: 'express-mcp', settings: manyTools, requests: listRequests },
+    // A constant repeats no id.
+    {
+      server: 'express-route',
+      settings: async () => ({ list: await listBody() }),
+      requests: listRequests,
+      exact: false,
+    },
+  ],
+};
+
+/** The same requests to us and to the hand-written route. */
+function besideRoute(
+  row: Pick<Row, 'id' | 'measure' | 'against' | 'goal'>,
+  requests: Contender['requests'],
+  connections?: number,
+): Row {
+  const method = [
+    { server: 'express-mcp', requests, connections },
+    { server: 'express-route', requests, connections },
+  ] as const;
+  return { ...row, unit: 'times', method };
+}
+
+/** Requests of a megabyte, for each connection one, need not be fifty. */
+const fewConnections = 10;
+const against = 'hand-written route';
+
+export const messageRows: readonly Row[] = [
+  list,
+  besideRoute(
+    { id: 'initialize', measure: 'initialize to session', against: `${against} that stores one`, goal: 0.8 },
+    () => [initialize()],
+  ),
+  besideRoute(
+    { id: 'result-1mb', measure: '1 MB result, modern', against, goal: 1 },
+    () => [modernRequest('tools/call', { name: 'big', arguments: {} })],
+    fewConnections,
+  ),
+  besideRoute(
+    { id: 'argument-1mb', measure: '1 MB argument, modern', against, goal: 1 },
+    () => [modernRequest('tools/call', { name: 'measure', arguments: { text: megabyte } })],
+    fewConnections,
+  ),
+];

@@ -1,0 +1,53 @@
+/** The measured process: starts one server on a free loopback port, then answers questions about itself. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import type { Adapter, BenchServer, Order, Question } from './bench-server';
+
+// Nothing outlives the process that measures.
+process.on('disconnect', () => process.exit());
+
+async function serve({ name, settings }: Order): Promise<void> {
+  // By name, so that no server pays for the imports of another.
+  const { createBenchServer } = (await import(`./servers/${name}.js`)) as Adapter;
+  const server = await createBenchServer(settings);
+  const http = createServer(server.listener);
+  http.keepAliveTimeout = 60_000;
+  http.listen({ port: 0, host: '127.0.0.1', backlog: 2_048 }, () => {
+    const { port } = http.address() as AddressInfo;
+    process.on('message', (question: Question) => void answer(server, question));
+    process.send!(port);
+  });
+}
+
+async function answer(server: BenchServer, question: Question): Promise<void> {
+  switch (question.what) {
+    case 'cpu': {
+      const { user, system } = process.cpuUsage();
+      process.send!(user + system);
+      return;
+    }
+    case 'collect':
+      globalThis.gc!();
+      process.send!(0);
+      return;
+    case 'heap':
+      process.send!(await liveBytes());
+      return;
+    case 'announce':
+      server.announce!(question.frame);
+      process.send!(0);
+  }
+}
+
+/** More than one collection, with the event loop between: what is finalized frees more. */
+async function liveBytes(): Promise<number> {
+  for (let count = 0; count < 4; count += 1) {
+    globalThis.gc!();
+    await setImmediate();
+  }
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+process.once('message', (order: Order) => void serve(order));
