@@ -62,12 +62,19 @@ export function project<T extends object>(definition: T, revision: Revision): ob
   if (known === undefined) projections.set(definition, (known = new Map()));
   let projection = known.get(revision.version);
   if (projection === undefined) {
-    projection = Object.fromEntries(
-      Object.entries(definition).filter(([field, value]) => revision.fields.has(field) && fits(field, value, revision)),
-    );
+    projection = knownFields(definition, revision);
     known.set(revision.version, projection);
   }
   return projection;
+}
+
+function knownFields(definition: object, revision: Revision): object {
+  const fields = 'inputSchema' in definition ? revision.toolFields : revision.fields;
+  const known = Object.entries(definition).filter(([key, value]) => fields.has(key) && fits(key, value, revision));
+  // A prompt's arguments have fields that came later, too.
+  const inner = (field: string, value: object[]) =>
+    field === 'arguments' ? value.map((argument) => knownFields(argument, revision)) : value;
+  return Object.fromEntries(known.map(([field, value]) => [field, inner(field, value)]));
 }
 
 function fits(field: string, value: unknown, { structuredContent }: Revision): boolean {

@@ -15,8 +15,10 @@ import type { ResourceReturn } from '../declarations';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
 import { parseListParams, parseReadParams, parseUriParams } from '../protocol/params';
-import type { InputRequiredResult, ReadResourceResult, Resource, ResourceContents } from '../protocol/types';
+import type { Revision } from '../protocol/revisions';
+import type { InputRequiredResult, ReadResourceResult, Resource } from '../protocol/types';
 import type { ResourceEntry, TemplateEntry } from '../registry';
+import { contentsFor, isContents } from './content';
 import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
 
@@ -119,7 +121,7 @@ async function readResource(
   let result;
   let failure: unknown;
   try {
-    result = toReadResult(entry, uri, await entry.handler(uri, variables, context));
+    result = toReadResult(entry, uri, await entry.handler(uri, variables, context), context.requestMeta.revision);
   } catch (error) {
     failure = error;
   }
@@ -132,6 +134,7 @@ function toReadResult(
   { name, definition: { mimeType } }: ResourceEntry | TemplateEntry,
   uri: string,
   value: ResourceReturn,
+  revision: Revision,
 ): ReadResourceResult {
   const about = mimeType === undefined ? { uri } : { uri, mimeType };
   if (typeof value === 'string') return { contents: [{ ...about, text: value }] };
@@ -140,15 +143,8 @@ function toReadResult(
   if (!Array.isArray(contents) || !contents.every(isContents)) {
     throw new TypeError(`resource "${name}" returned none of text, bytes, contents and a ReadResourceResult`);
   }
-  return Array.isArray(value) ? { contents } : (value as ReadResourceResult);
-}
-
-function isContents(value: unknown): value is ResourceContents {
-  return (
-    isObject(value) &&
-    typeof value.uri === 'string' &&
-    (typeof value.text === 'string' || typeof value.blob === 'string')
-  );
+  const known = contentsFor(contents, revision);
+  return Array.isArray(value) ? { contents: known } : { ...(value as ReadResourceResult), contents: known };
 }
 
 type ListParams = ReturnType<typeof parseListParams>;

@@ -17,8 +17,11 @@ export interface Revision {
   readonly clientFeatures: ReadonlySet<ClientFeature>;
   /** What a form may hold: titled choices and defaults came later than elicitation itself. */
   readonly forms: 'none' | 'basic' | 'full';
-  /** Fields of a tool, prompt, resource, template and implementation that the revision has. */
+  /** Fields of a prompt, its arguments, a resource and a template. */
   readonly fields: ReadonlySet<string>;
+  readonly toolFields: ReadonlySet<string>;
+  /** Fields of content blocks and of a resource's contents that came later. */
+  readonly laterContentFields: ReadonlySet<string>;
   /** Fields of the server's own description. */
   readonly implementationFields: ReadonlySet<string>;
   /** Which `structuredContent` and `outputSchema` it knows. */
@@ -76,14 +79,16 @@ const r20241105: Revision = {
   fields: new Set([
     'name',
     'description',
-    'inputSchema',
     'arguments',
     'required',
     'uri',
     'uriTemplate',
     'mimeType',
     'size',
+    'annotations',
   ]),
+  toolFields: new Set(['name', 'description', 'inputSchema']),
+  laterContentFields: new Set(['_meta', 'icons']),
   implementationFields: new Set(['name', 'version']),
   structuredContent: 'none',
   batches: false,
@@ -101,7 +106,7 @@ const r20250326: Revision = {
   ...r20241105,
   version: '2025-03-26',
   contentKinds: new Set([...r20241105.contentKinds, 'audio']),
-  fields: new Set([...r20241105.fields, 'annotations']),
+  toolFields: new Set([...r20241105.toolFields, 'annotations']),
   batches: true,
   progressMessage: true,
   serverCapabilities: new Set([...r20241105.serverCapabilities, 'completions']),
@@ -113,7 +118,9 @@ const r20250618: Revision = {
   contentKinds: new Set([...r20250326.contentKinds, 'resource_link']),
   clientFeatures: new Set([...r20250326.clientFeatures, 'elicitation.form']),
   forms: 'basic',
-  fields: new Set([...r20250326.fields, 'title', 'outputSchema', '_meta']),
+  fields: new Set([...r20250326.fields, 'title', '_meta']),
+  toolFields: new Set([...r20250326.toolFields, 'title', 'outputSchema', '_meta']),
+  laterContentFields: new Set(['icons']),
   implementationFields: new Set([...r20250326.implementationFields, 'title']),
   structuredContent: 'objects',
   batches: false,
@@ -125,6 +132,8 @@ const r20251125: Revision = {
   clientFeatures: new Set([...r20250618.clientFeatures, 'elicitation.url', 'sampling.tools']),
   forms: 'full',
   fields: new Set([...r20250618.fields, 'icons']),
+  toolFields: new Set([...r20250618.toolFields, 'icons']),
+  laterContentFields: new Set(),
   implementationFields: new Set([...r20250618.implementationFields, 'description', 'websiteUrl', 'icons']),
   primingEvent: true,
   urlElicitationCallbacks: true,
