@@ -1,4 +1,4 @@
-// npm run build && node -r esbuild-register examples/stdio.ts
+// node -r esbuild-register examples/stdio.ts
 /** The same server over standard input and output: what desktop clients and agents start as a child process. */
 import { elicit, allow, McpServer } from 'express-mcp';
 import { serveStdio } from 'express-mcp/stdio';
