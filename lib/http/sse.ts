@@ -63,7 +63,6 @@ export class SseSink implements Sink {
       this.#closed();
       onGone(this);
     });
-    res.on('drain', () => this.#drained());
     // A write to a socket that is gone fails; `close` says so.
     res.on('error', () => undefined);
     res.writeHead(200, headers);
@@ -80,18 +79,21 @@ export class SseSink implements Sink {
 
   #write(text: string): boolean {
     if (this.closed) return false;
+    const { maxSocketBytes } = this.#limits;
     this.#lastWriteAt = Date.now();
-    this.#res.write(text);
-    this.#full = this.#res.writableLength >= this.#limits.maxSocketBytes;
+    // `drain` comes only above a mark of Node's own; a write can be heard of whatever the limit. A character is 3 bytes at most.
+    if (this.#res.writableLength + 3 * text.length < maxSocketBytes) this.#res.write(text);
+    else this.#res.write(text, this.#flushed);
+    this.#full = this.#res.writableLength >= maxSocketBytes;
     return !this.#full;
   }
 
-  #drained(): void {
+  readonly #flushed = (error?: Error | null): void => {
     this.#stalledSince = undefined;
-    if (!this.#full || this.closed) return;
+    if (error || !this.#full || this.closed) return;
     this.#full = false;
     this.#options.onDrain();
-  }
+  };
 
   #closed(): void {
     if (this.closed) return;
@@ -113,8 +115,8 @@ export class SseSink implements Sink {
       // No comment behind what has not left yet.
       this.#stalledSince ??= now;
     } else {
-      // What stayed below Node's own mark empties without a `drain`.
-      this.#drained();
+      // Middleware that wraps `write` may have lost what was to be heard.
+      this.#flushed();
       if (now - this.#lastWriteAt >= keepAliveMs) this.#write(': keep-alive\n\n');
     }
   }
