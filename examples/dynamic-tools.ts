@@ -1,7 +1,7 @@
 // node -r esbuild-register examples/dynamic-tools.ts
 /** Tools that differ by caller: each user saves templates, and each template is a tool of that user alone. */
 import express from 'express';
-import { allowAll, bearerAuth, McpServer, mcpRouter } from 'express-mcp';
+import { allowAll, bearerAuth, McpServer, mcpRouter, ToolError } from 'express-mcp';
 import type { ProvidedTool } from 'express-mcp';
 import * as z from 'zod';
 
@@ -26,6 +26,7 @@ server.registerTool(
     inputSchema: z.object({ title: z.string().regex(/^[a-z_]{1,32}$/), text: z.string() }),
   },
   ({ title, text }, { principal = '' }) => {
+    if (templatesOf(principal).size >= 20) throw new ToolError('You have 20 templates; that is the most');
     const name = `write_${title}`;
     const inputSchema = z.object({ name: z.string() });
     const template = { name, text, inputSchema, description: `Fill in: ${text}` };
