@@ -106,7 +106,7 @@ describe('connect() over HTTP', () => {
       region = ctx.request?.headers['mcp-param-region'];
       return JSON.stringify(args);
     });
-    const app = express().use('/mcp', (req, _res, next) => {
+    const app = express().use('/mcp', (_req, _res, next) => {
       asked += 1;
       next();
     });
