@@ -127,7 +127,7 @@ export interface Caller {
   /** Legacy: the session's record has changed. */
   saveSession(): void | Promise<void>;
   /** Stop a call of this client that runs. */
-  cancelCall(id: RequestId, reason: unknown): void;
+  cancelCall(id: RequestId, reason: unknown): unknown;
   /** Send something before the reply. @returns False if this client cannot be reached before it. */
   send(message: JsonRpcNotification | JsonRpcRequest): boolean;
   /** Make the reply a stream now, if the client takes one. */
@@ -259,8 +259,9 @@ export class CallContext implements Context {
 
   progress(progress: number, total?: number, message?: string): void {
     const { progressToken, revision } = this.requestMeta;
-    // basic/patterns/progress: values increase, and stop after completion.
-    if (progressToken === undefined || this.ended || !(progress > this.#lastProgress)) return;
+    // basic/patterns/progress: values increase, and stop after completion. What JSON cannot carry is none.
+    if (progressToken === undefined || this.ended || !Number.isFinite(progress) || progress <= this.#lastProgress)
+      return;
     this.#lastProgress = progress;
     this.caller.send({
       jsonrpc: '2.0',
@@ -268,7 +269,7 @@ export class CallContext implements Context {
       params: {
         progressToken,
         progress,
-        ...(total === undefined ? undefined : { total }),
+        ...(Number.isFinite(total) ? { total } : undefined),
         ...(message === undefined || !revision.progressMessage ? undefined : { message }),
       },
     });
@@ -288,7 +289,7 @@ export class CallContext implements Context {
     this.caller.send({
       jsonrpc: '2.0',
       method: 'notifications/message',
-      params: { level, ...(logger === undefined ? undefined : { logger }), data },
+      params: { level, ...(logger === undefined ? undefined : { logger }), data: data ?? null },
     });
   }
 
