@@ -29,10 +29,10 @@ const http = app.listen(Number(PORT), '127.0.0.1', (error) => {
 });
 
 async function shutDown(): Promise<void> {
-  console.log('Closing');
   // No new connections. On those that are open, new requests get 503 from here on.
   const closed = once(http, 'close');
   http.close();
+  console.log('Closing');
   await router.close({ graceMs: 10_000 });
   // Connections that clients keep open for their next request would keep the process.
   http.closeIdleConnections();
