@@ -32,16 +32,20 @@ export interface Adapter {
 /** The files in `servers/`. */
 export type ServerName = 'raw-http' | 'express-route' | 'express-mcp' | 'official-1' | 'official-2' | 'mcp-lite';
 
-/** What the measuring process may ask a server for; the answer is a number. */
+/** What the measuring process may ask a server for; the answer is a number, 0 where there is nothing to say. */
 export type Question =
   /** CPU time of the process so far, in microseconds. */
   | { what: 'cpu' }
-  /** Collect garbage; the answer is 0. */
+  /** Collect garbage. */
   | { what: 'collect' }
   /** Bytes alive on the heap, after collections. */
   | { what: 'heap' }
   /** {@link BenchServer.announce}. */
-  | { what: 'announce'; frame: string };
+  | { what: 'announce'; frame: string }
+  /** Note from now on which functions run. */
+  | { what: 'startProfile' }
+  /** Write to `file` which they were. */
+  | { what: 'stopProfile'; file: string };
 
 /** What a started process waits for. */
 export interface Order {

@@ -1,4 +1,5 @@
 /** CPU per request of many servers, in interleaved rounds, so that what disturbs one disturbs the others. */
+import { join } from 'node:path';
 import type { ServerName, Settings } from './bench-server';
 import { defaultConnections, LoadGenerator } from './load/load-generator';
 import type { LoadOptions } from './load/load-generator';
@@ -25,8 +26,16 @@ interface Entrant {
 /** Microseconds per request, one for each round; or why there are none. */
 export type Results = ReadonlyMap<Contender, readonly number[] | Error>;
 
-/** Measure each contender in every round. One that fails is out, and the others go on. */
-export async function measureContenders(contenders: ReadonlySet<Contender>, budget: Budget): Promise<Results> {
+/**
+ * Measure each contender in every round. One that fails is out, and the others go on.
+ *
+ * @param profiles Where to write a profile of each, from after it is warm, as `<position>-<server>.cpuprofile`.
+ */
+export async function measureContenders(
+  contenders: ReadonlySet<Contender>,
+  budget: Budget,
+  profiles?: string,
+): Promise<Results> {
   const results = new Map<Contender, readonly number[] | Error>();
   const entrants = new Set<Entrant>();
 
@@ -47,6 +56,7 @@ export async function measureContenders(contenders: ReadonlySet<Contender>, budg
     const entrant = { contender, server, requests: await contender.requests(server.port), series: [] };
     entrants.add(entrant);
     await cpuPerRequest(entrant, budget.warmMs);
+    if (profiles !== undefined) await server.ask({ what: 'startProfile' });
   }
 
   for (const contender of contenders) await attempt(contender, () => enter(contender));
@@ -59,6 +69,8 @@ export async function measureContenders(contenders: ReadonlySet<Contender>, budg
     }
   }
   for (const { contender, server, series } of entrants) {
+    const file = join(profiles ?? '', `${[...contenders].indexOf(contender)}-${contender.server}.cpuprofile`);
+    if (profiles !== undefined) await server.ask({ what: 'stopProfile', file });
     await server.stop();
     if (!results.has(contender)) results.set(contender, series);
   }

@@ -4,7 +4,7 @@
  * A row is named in full or by its beginning. `--quick` takes about a minute; `--profile` also says which functions the
  * time went to. Ends with 1 when a row is worse than its goal by half, or could not be measured.
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureContenders } from './contenders';
@@ -15,7 +15,6 @@ import { failureLine, machine, tableHead, tableLine } from './report';
 import { full, quick, ratio, verdictOn } from './row';
 import type { Measurement, Row } from './row';
 import { rows } from './rows';
-import { profiling } from './server-process';
 
 const { values: options, positionals: wanted } = parseArgs({
   allowPositionals: true,
@@ -56,13 +55,13 @@ async function main(): Promise<void> {
   const selected = rows.filter(({ id }) => wanted.length === 0 || wanted.some((name) => id.startsWith(name)));
   pinLoad();
   console.log(`${machine()}\n\n${tableHead()}`);
-  if (options.profile) profiling.directory = profiles;
   rmSync(profiles, { recursive: true, force: true });
+  mkdirSync(profiles);
   const contenders = selected.flatMap(({ method }) => (typeof method === 'function' ? [] : method));
-  const results = await measureContenders(new Set(contenders), budget);
+  const results = await measureContenders(new Set(contenders), budget, options.profile ? profiles : undefined);
   for (const row of selected) if (!(await report(row, results))) process.exitCode = 1;
   if (!options.profile) return;
-  for (const server of readdirSync(profiles)) console.log(`\n${server}\n${summarize(join(profiles, server))}`);
+  for (const file of readdirSync(profiles)) console.log(`\n${file}\n${summarize(join(profiles, file))}`);
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));

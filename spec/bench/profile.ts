@@ -1,6 +1,5 @@
 /** Reads the profiles that `--profile` makes Node write: which functions the time went to. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 
 /** What is used of a `.cpuprofile`. */
 interface CpuProfile {
@@ -11,30 +10,28 @@ interface CpuProfile {
 
 const shown = 25;
 
-/** The functions with the most time of their own, as shares of the time in which anything ran. */
-export function summarize(directory: string): string {
+/** The functions with the most time of their own, as shares of the time in which JavaScript ran. */
+export function summarize(file: string): string {
+  const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
+  const places = new Map(nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
   const own = new Map<string, number>();
   let total = 0;
-  for (const file of readdirSync(directory)) {
-    const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(join(directory, file), 'utf8')) as CpuProfile;
-    const places = new Map(nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
-    samples.forEach((id, index) => {
-      const place = places.get(id)!;
-      if (place === '(idle)' || place === '(program)') return;
-      own.set(place, (own.get(place) ?? 0) + timeDeltas[index]!);
-      total += timeDeltas[index]!;
-    });
-  }
+  samples.forEach((id, index) => {
+    const place = places.get(id)!;
+    if (place === '(idle)' || place === '(program)') return;
+    own.set(place, (own.get(place) ?? 0) + timeDeltas[index]!);
+    total += timeDeltas[index]!;
+  });
   const ranked = [...own].sort(([, a], [, b]) => b - a);
-  const ours = ranked.filter(([place]) => place.includes('dist/'));
+  const ours = ranked.filter(([place]) => place.includes('  dist/'));
   const share = (time: number) => `${((100 * time) / total).toFixed(1).padStart(5)} %`;
   const table = (entries: typeof ranked) => entries.slice(0, shown).map(([place, time]) => `${share(time)}  ${place}`);
-  const sum = ours.reduce((time, [, own]) => time + own, 0);
-  return ['All:', ...table(ranked), '', `dist/, together ${share(sum).trim()}:`, ...table(ours)].join('\n');
+  const together = share(ours.reduce((sum, [, time]) => sum + time, 0)).trim();
+  return ['All:', ...table(ranked), '', `dist/, together ${together}:`, ...table(ours)].join('\n');
 }
 
 function placeOf({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): string {
   if (url === '') return functionName;
-  const path = url.replace(/^.*\/(?=node_modules\/|dist\/|\.cache\/)/, '');
+  const path = url.replace(/^.*\/(?=node_modules\/)|^.*?\/(?=dist\/|\.cache\/)/, '');
   return `${functionName || '(anonymous)'}  ${path}:${lineNumber + 1}`;
 }

@@ -1,5 +1,7 @@
 /** The measured process: starts one server on a free loopback port, then answers questions about itself. */
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { Session } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { Adapter, BenchServer, Order, Question } from './bench-server';
@@ -15,28 +17,32 @@ async function serve({ name, settings }: Order): Promise<void> {
   http.keepAliveTimeout = 60_000;
   http.listen({ port: 0, host: '127.0.0.1', backlog: 2_048 }, () => {
     const { port } = http.address() as AddressInfo;
-    process.on('message', (question: Question) => void answer(server, question));
+    process.on(
+      'message',
+      (question: Question) => void answer(server, question).then((answer) => process.send!(answer)),
+    );
     process.send!(port);
   });
 }
 
-async function answer(server: BenchServer, question: Question): Promise<void> {
+async function answer(server: BenchServer, question: Question): Promise<number> {
   switch (question.what) {
     case 'cpu': {
       const { user, system } = process.cpuUsage();
-      process.send!(user + system);
-      return;
+      return user + system;
     }
     case 'collect':
       globalThis.gc!();
-      process.send!(0);
-      return;
+      return 0;
     case 'heap':
-      process.send!(await liveBytes());
-      return;
+      return liveBytes();
     case 'announce':
       server.announce!(question.frame);
-      process.send!(0);
+      return 0;
+    case 'startProfile':
+      return startProfile();
+    case 'stopProfile':
+      return stopProfile(question.file);
   }
 }
 
@@ -48,6 +54,23 @@ async function liveBytes(): Promise<number> {
   }
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
+}
+
+const inspector = new Session();
+
+async function startProfile(): Promise<number> {
+  inspector.connect();
+  await inspector.post('Profiler.enable');
+  await inspector.post('Profiler.setSamplingInterval', { interval: 200 });
+  await inspector.post('Profiler.start');
+  return 0;
+}
+
+async function stopProfile(file: string): Promise<number> {
+  const { profile } = await inspector.post('Profiler.stop');
+  writeFileSync(file, JSON.stringify(profile));
+  inspector.disconnect();
+  return 0;
 }
 
 process.once('message', (order: Order) => void serve(order));

@@ -12,9 +12,6 @@ const patienceMs = 30_000;
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
-/** Where to write a profile of the next servers, see profile.ts. */
-export const profiling: { directory: string | undefined } = { directory: undefined };
-
 export class ServerProcess {
   readonly #child: ChildProcess;
   readonly port: number;
@@ -26,12 +23,9 @@ export class ServerProcess {
 
   static async start(name: ServerName, settings: Settings = {}): Promise<ServerProcess> {
     const { execPath, execArgv } = pinnedNode();
-    const flags = ['--expose-gc'];
-    if (profiling.directory !== undefined)
-      flags.push('--cpu-prof', `--cpu-prof-dir=${join(profiling.directory, name)}`);
     const child = fork(join(__dirname, 'serve.js'), [name], {
       execPath,
-      execArgv: [...execArgv, ...flags],
+      execArgv: [...execArgv, '--expose-gc'],
       env: { ...process.env, NODE_ENV: 'test' },
     });
     running.add(child);

@@ -15,7 +15,7 @@ export async function createBenchServer(settings: Settings): Promise<BenchServer
     { authorizer: authorizer ? () => allow() : allowAll, readAuthorizer: allowAll, pageSize: 10_000 },
   );
   server.registerTool('echo', { inputSchema: Text }, ({ text }) => text);
-  server.registerTool('big', {}, () => megabyte);
+  server.registerTool('big', { inputSchema: z.object({}) }, () => megabyte);
   server.registerTool('measure', { inputSchema: Text }, ({ text }) => String(text.length));
   for (const { name, description } of fillers(tools)) {
     server.registerTool(name, { description, inputSchema: Text }, ({ text }) => text);
