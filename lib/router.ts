@@ -2,13 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { allowAll } from './authorizer/decisions';
 import { checkSensitive, sensitiveTools } from './authorizer/sensitive';
-import type { ServerCore } from './core';
 import { postMessage } from './http/endpoint';
 import { HttpError, sendError } from './http/http-error';
 import { Mount, tryLater } from './http/mount';
 import type { MountStats } from './http/mount';
 import { readOptions } from './http/options';
-import type { McpRouterOptions, MountOptions, Posture } from './http/options';
+import type { McpRouterOptions, Posture } from './http/options';
 import { createOriginCheck } from './http/origin';
 import { deleteSession, getStream, otherMethod } from './http/session-stream';
 import { ErrorCode } from './protocol/errors';
@@ -60,7 +59,7 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
     serve(mount, req, res).catch((error: unknown) => fail(mount, req, res, error));
   }
 
-  announce(core, mountOptions, options);
+  announce(mount, options);
   return Object.assign(mcpEndpoint, {
     close: ({ graceMs = 10_000 }: { graceMs?: number } = {}) => mount.close(graceMs),
     stats: () => mount.stats(),
@@ -101,11 +100,8 @@ function fail(mount: Mount, req: IncomingMessage, res: ServerResponse, error: un
 }
 
 /** Say once what is served to whom. */
-function announce(
-  core: ServerCore,
-  mountOptions: MountOptions,
-  { origins = [], allowedHosts = [], onReady, logger }: McpRouterOptions,
-): void {
+function announce(mount: Mount, { origins = [], allowedHosts = [], onReady }: McpRouterOptions): void {
+  const { core, options } = mount;
   const state = (hook: unknown, configured: boolean): Posture['authorizer'] =>
     hook === undefined ? 'none' : hook === allowAll ? 'allowAll' : configured ? 'configured' : 'default';
   const posture: Posture = {
@@ -115,11 +111,11 @@ function announce(
     authorizer: state(core.authorizer, core.authorizerConfigured),
     readAuthorizer: state(core.readAuthorizer, core.readAuthorizerConfigured),
     sensitiveTools: sensitiveTools(core.registry),
-    sessionStore: mountOptions.sessions.constructor.name,
+    sessionStore: options.sessions.constructor.name,
     limits: Object.fromEntries(
-      Object.entries(mountOptions).filter((entry): entry is [string, number] => typeof entry[1] === 'number'),
+      Object.entries(options).filter((entry): entry is [string, number] => typeof entry[1] === 'number'),
     ),
   };
   if (onReady !== undefined) quietly(onReady)(posture);
-  logger?.info({ ...posture }, 'MCP endpoint ready');
+  mount.log('info', { ...posture }, 'MCP endpoint ready');
 }

@@ -42,7 +42,7 @@ export class HttpCaller implements Caller {
   async openSession(record: Omit<SessionRecord, 'id' | 'principal'>): Promise<void> {
     const session = await this.mount.sessions.open({ ...record, principal: this.principal });
     if (session === undefined) throw new McpError(ErrorCode.InternalError, 'Too many sessions are open');
-    this.mount.startClock();
+    this.mount.sessionOpened(session);
     this.res.setHeader('Mcp-Session-Id', session.record.id);
   }
 

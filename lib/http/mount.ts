@@ -155,7 +155,7 @@ export class Mount {
 
   /** Messages are ours, word by word; what clients say is in the record, where the logger escapes it. */
   log(level: 'info' | 'warn' | 'error', record: object, message: string): void {
-    this.#logger?.[level](record, message);
+    if (this.#logger !== undefined) quietly(() => this.#logger![level](record, message))();
   }
 
   /** Tell a session something that no reply carries. Full means that the session fails. */
@@ -185,6 +185,11 @@ export class Mount {
       this.tell(session, (json ??= JSON.stringify(message)), mergeKey);
     }
   };
+
+  sessionOpened({ record: { id, principal, revision } }: Session): void {
+    this.startClock();
+    this.log('info', { sessionId: id.slice(0, 6), principal, revision }, 'session opened');
+  }
 
   #sessionEnded({ record }: Session, reason: SessionEndReason): void {
     this.#sessionsEnded[reason] = (this.#sessionsEnded[reason] ?? 0) + 1;
