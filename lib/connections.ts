@@ -73,7 +73,7 @@ class ConnectionState implements ParkedCalls {
   readonly #principal: string | undefined;
   readonly #auth: AuthInfo | undefined;
   readonly #listeners = new Set<(message: JsonRpcMessage) => void>();
-  readonly #calls = new Map<RequestId, CallContext>();
+  readonly #calls = new Set<CallContext>();
   readonly #subscriptions = new Map<Subscription, () => void>();
   #session: Session | undefined;
   #parked = 0;
@@ -96,11 +96,8 @@ class ConnectionState implements ParkedCalls {
   #close(): void {
     this.#core.listeners.delete(this.#hear);
     // basic/patterns/subscriptions, "Graceful Closure": what the server ends has a result; the rest is cancelled.
-    for (const [{ id }, end] of this.#subscriptions) {
-      this.#calls.delete(id);
-      end();
-    }
-    for (const call of this.#calls.values()) call.cancel('The connection closed');
+    for (const end of this.#subscriptions.values()) end();
+    for (const call of this.#calls) if (call.method !== 'subscriptions/listen') call.cancel('The connection closed');
     this.#session?.end('client');
   }
 
@@ -134,19 +131,20 @@ class ConnectionState implements ParkedCalls {
         'Batches of 1 to 100 messages are part of 2025-03-26 only',
       );
     }
-    const responses = await Promise.all(message.map((element) => this.#handleOne(element)));
+    const responses = await Promise.all(message.map((element) => this.#handleOne(element, true)));
     const answered = responses.filter((response) => response !== undefined);
     return answered.length > 0 ? answered : undefined;
   }
 
-  async #handleOne(value: unknown): Promise<JsonRpcResponse | undefined> {
+  async #handleOne(value: unknown, inBatch = false): Promise<JsonRpcResponse | undefined> {
     let parsed: ParsedMessage;
     let meta: RequestMeta;
     try {
       if (isTooDeep(value))
         throw new McpError(ErrorCode.InvalidRequest, `The message is nested deeper than ${maxDepth} levels`);
       parsed = parseMessage(value);
-      meta = this.#metaOf(parsed);
+      // A batch is of its session's revision, whatever its messages say.
+      meta = inBatch ? legacyMeta(this.#session, parsed) : this.#metaOf(parsed);
     } catch (error) {
       if (!(error instanceof McpError)) throw error;
       return errorResponse(readableId(value), error.code, error.message, error.data);
@@ -158,14 +156,13 @@ class ConnectionState implements ParkedCalls {
       'method' in parsed.message ? parsed.message.method : '',
       'id' in parsed.message ? parsed.message.id : undefined,
     );
-    if (parsed.kind === 'request') this.#calls.set(parsed.message.id, context);
+    if (parsed.kind === 'request') this.#calls.add(context);
     try {
       const { response } = await dispatch(this.#core, parsed, context);
       // Cancellation: no response for a cancelled request.
       return context.cancelled || response === undefined ? undefined : plainResponse(response);
     } finally {
-      if (parsed.kind === 'request' && this.#calls.get(parsed.message.id) === context)
-        this.#calls.delete(parsed.message.id);
+      this.#calls.delete(context);
     }
   }
 
@@ -199,7 +196,7 @@ class ConnectionState implements ParkedCalls {
         );
       },
       saveSession() {},
-      cancelCall: (id, reason) => this.#calls.get(id)?.cancel(reason),
+      cancelCall: (id, reason) => this.#cancelCalls(id, reason),
       send: (message) => this.send(message),
       startStream() {},
       watchDisconnect() {},
@@ -207,9 +204,16 @@ class ConnectionState implements ParkedCalls {
     };
   }
 
+  /** A client that reuses an id in flight cancels all calls of that id. */
+  #cancelCalls(id: RequestId, reason: unknown): void {
+    for (const call of this.#calls) if (call.requestId === id) call.cancel(reason);
+  }
+
   /** Until the connection closes or the client cancels. */
   async #listen(subscription: Subscription): Promise<void> {
-    const call = this.#calls.get(subscription.id);
+    const call = [...this.#calls].findLast(
+      ({ method, requestId }) => method === 'subscriptions/listen' && requestId === subscription.id,
+    );
     // Cancelled while the caller's permissions were looked up.
     if (call?.cancelled) return;
     this.send(subscription.acknowledgement);
