@@ -38,6 +38,7 @@ export interface ServeOptions extends ServerSetup {
 export interface Served extends Target {
   port: number;
   server: McpServer;
+  router: ReturnType<typeof mcpRouter>;
   /** What `onError` heard. */
   errors: unknown[];
   close(): Promise<void>;
@@ -55,6 +56,7 @@ export async function serve(setup: (server: McpServer) => void, options: ServeOp
     url: `http://127.0.0.1:${port}`,
     port,
     server,
+    router,
     errors,
     async close() {
       await router.close({ graceMs: 0 });
