@@ -5,6 +5,7 @@ import * as publicValues from 'express-mcp';
 import { McpServer, allow, allowAll, bearerAuth, deny, elicit, mcpRouter, validateOrigin } from 'express-mcp';
 import type { CallToolResult, Context, Decision } from 'express-mcp';
 import * as stdioValues from 'express-mcp/stdio';
+import * as testingValues from 'express-mcp/testing';
 import * as z from 'zod';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -16,6 +17,7 @@ export declare function assertTrue<T extends true>(): T;
 
 assertTrue<Equal<NamesOfAny<typeof publicValues>, never>>();
 assertTrue<Equal<NamesOfAny<typeof stdioValues>, never>>();
+assertTrue<Equal<NamesOfAny<typeof testingValues>, never>>();
 assertTrue<Equal<NamesOfAny<Context>, never>>();
 assertTrue<Equal<IsAny<CallToolResult>, false>>();
 assertTrue<Equal<IsAny<Decision>, false>>();
