@@ -152,16 +152,20 @@ const longest = 2 ** 31 - 1;
  */
 export function readOptions(options: McpRouterOptions): MountOptions {
   const limits = Object.fromEntries(
-    Object.entries(numbers).map(([option, preset]) => [
-      option,
-      positive(option, options[option as keyof Limits] ?? preset),
-    ]),
+    Object.entries(numbers).map(([option, preset]) => {
+      const { [option as keyof Limits]: value = preset } = options;
+      return [option, positive(option, value)];
+    }),
   ) as unknown as Limits;
   const { path = '/', principal, serverMessages = true, stream = 'auto', maxStreamAgeMs, toolTimeoutMs } = options;
   if (typeof path !== 'string' || !path.startsWith('/'))
     throw new TypeError(`mcpRouter: path must start with "/", got ${JSON.stringify(path)}`);
-  if (principal !== undefined && typeof principal !== 'function')
-    throw new TypeError(`mcpRouter: principal must be a function (req) => string | undefined, got ${typeof principal}`);
+  for (const [option, hook] of Object.entries({ principal, ...hooksOf(options) })) {
+    if (hook !== undefined && typeof hook !== 'function')
+      throw new TypeError(`mcpRouter: ${option} must be a function, got ${typeof hook}`);
+  }
+  checkMethods('sessions', options.sessions, ['create', 'get', 'update', 'delete']);
+  checkMethods('logger', options.logger, ['info', 'warn', 'error']);
   if (stream !== 'auto' && stream !== 'always')
     throw new TypeError(`mcpRouter: stream must be 'auto' or 'always', got ${JSON.stringify(stream)}`);
   if (typeof serverMessages !== 'boolean')
@@ -176,6 +180,16 @@ export function readOptions(options: McpRouterOptions): MountOptions {
     maxStreamAgeMs: maxStreamAgeMs === undefined ? Infinity : positive('maxStreamAgeMs', maxStreamAgeMs),
     toolTimeoutMs: toolTimeoutMs === undefined ? undefined : positive('toolTimeoutMs', toolTimeoutMs),
   };
+}
+
+function hooksOf({ onError, onReject, onSessionEnd, onReady }: McpRouterOptions) {
+  return { onError, onReject, onSessionEnd, onReady };
+}
+
+function checkMethods(option: string, value: object | undefined, methods: readonly string[]): void {
+  const given = value as Record<string, unknown> | null | undefined;
+  const missing = given === undefined ? [] : methods.filter((method) => typeof given?.[method] !== 'function');
+  if (missing.length > 0) throw new TypeError(`mcpRouter: ${option} must have the methods ${missing.join(', ')}`);
 }
 
 function positive(option: string, value: number): number {
