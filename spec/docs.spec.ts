@@ -26,6 +26,7 @@ declare global {
   const requireLogin: RequestHandler;
   const express: typeof import('express');
   const z: typeof import('zod');
+  const createClient: typeof import('redis').createClient;
 AMBIENT
 }
 `;
@@ -73,16 +74,21 @@ function packageGlobals(): string {
 
 function valuesOf(entry: string): string[] {
   const source = ts.createSourceFile(entry, readFileSync(path.join(root, entry), 'utf8'), ts.ScriptTarget.Latest, true);
-  const names = source.statements.flatMap((statement) =>
-    ts.isExportDeclaration(statement) &&
-    !statement.isTypeOnly &&
-    statement.exportClause &&
-    ts.isNamedExports(statement.exportClause)
-      ? statement.exportClause.elements.filter(({ isTypeOnly }) => !isTypeOnly).map(({ name }) => name.text)
-      : [],
-  );
   const specifier = entry.replace(/^lib/, 'express-mcp').replace(/\/index\.ts$/, '');
-  return names.map((name) => `  const ${name}: typeof import('${specifier}').${name};`);
+  return source.statements
+    .flatMap(namesExportedBy)
+    .map((name) => `  const ${name}: typeof import('${specifier}').${name};`);
+}
+
+/** The values among what a statement of an entry exports: `export { a, b } from`, or a declaration. */
+function namesExportedBy(statement: ts.Statement): string[] {
+  if (ts.isExportDeclaration(statement) && !statement.isTypeOnly && statement.exportClause) {
+    if (!ts.isNamedExports(statement.exportClause)) return [];
+    return statement.exportClause.elements.filter(({ isTypeOnly }) => !isTypeOnly).map(({ name }) => name.text);
+  }
+  const declares = ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement);
+  const exported = declares && statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+  return exported && statement.name ? [statement.name.text] : [];
 }
 
 beforeAll(() => {
