@@ -1,4 +1,5 @@
 /** All a handler may know or do during one call. */
+import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Notice, ServerCore } from './core';
 import type { AuthInfo } from './protocol/auth-info';
@@ -158,6 +159,9 @@ export interface RequestMeta {
   readonly meta: Meta;
 }
 
+/** Before Node warns of a leak: every open question of a call listens, and the handler may. */
+const maxSignalListeners = 64;
+
 /** One call. Made by the transport, handed down the whole road; ends with {@link CallContext.end}. */
 export class CallContext implements Context {
   approval: Readonly<Record<string, unknown>> | undefined;
@@ -219,6 +223,7 @@ export class CallContext implements Context {
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
+      setMaxListeners(maxSignalListeners, this.#abort.signal);
       const reason = this.#cancelled?.reason ?? this.#expired;
       if (reason !== undefined) this.#abort.abort(reason);
       else this.caller.watchDisconnect();
@@ -257,7 +262,7 @@ export class CallContext implements Context {
     return this.#ended || this.#cancelled !== undefined;
   }
 
-  progress(progress: number, total?: number, message?: string): void {
+  #sendProgress(progress: number, total?: number, message?: string): void {
     const { progressToken, revision } = this.requestMeta;
     // basic/patterns/progress: values increase, and stop after completion. What JSON cannot carry is none.
     if (progressToken === undefined || this.ended || !Number.isFinite(progress) || progress <= this.#lastProgress)
@@ -277,10 +282,12 @@ export class CallContext implements Context {
 
   /** While a question waits: a sign of life for clients with a time limit, in the smallest step. */
   waiting(message: string): void {
-    this.progress((this.#lastProgress === -Infinity ? 0 : this.#lastProgress) + 1e-6, undefined, message);
+    const last = this.#lastProgress === -Infinity ? 0 : this.#lastProgress;
+    // A step that a large number does not swallow.
+    this.progress(last + Math.max(1e-6, Math.abs(last) * Number.EPSILON), undefined, message);
   }
 
-  log(level: LoggingLevel, data: unknown, logger?: string): void {
+  #sendLog(level: LoggingLevel, data: unknown, logger?: string): void {
     const severity = loggingLevels.indexOf(level);
     if (severity < 0)
       throw new TypeError(`log(level): ${JSON.stringify(level)} is not one of ${loggingLevels.join(', ')}`);
@@ -293,24 +300,35 @@ export class CallContext implements Context {
     });
   }
 
-  closeStream(): boolean {
-    return !this.ended && (this.caller.closeStream?.() ?? false);
+  // What a handler calls comes bound, so that it may take it out of the context: (args, { progress }) => …
+
+  get progress(): Context['progress'] {
+    return (...args) => this.#sendProgress(...args);
   }
 
-  elicit(key: string, question: ElicitQuestion<Schema>): Promise<ElicitAnswer<never>> {
-    return claimed(this.core.ask.elicit(this, key, question)) as Promise<ElicitAnswer<never>>;
+  get log(): Context['log'] {
+    return (...args) => this.#sendLog(...args);
   }
 
-  sample(key: string, params: CreateMessageRequestParams): Promise<CreateMessageResult> {
-    return claimed(this.core.ask.sample(this, key, params));
+  get closeStream(): Context['closeStream'] {
+    return () => !this.ended && (this.caller.closeStream?.() ?? false);
   }
 
-  listRoots(key = 'roots'): Promise<ListRootsResult> {
-    return claimed(this.core.ask.listRoots(this, key));
+  get elicit(): Context['elicit'] {
+    return (key: string, question: ElicitQuestion<Schema>) =>
+      claimed(this.core.ask.elicit(this, key, question)) as Promise<ElicitAnswer<never>>;
   }
 
-  once<T>(key: string, fn: () => T | Promise<T>): Promise<T> {
-    return this.core.ask.once(this, key, fn);
+  get sample(): Context['sample'] {
+    return (key, params) => claimed(this.core.ask.sample(this, key, params));
+  }
+
+  get listRoots(): Context['listRoots'] {
+    return (key = 'roots') => claimed(this.core.ask.listRoots(this, key));
+  }
+
+  get once(): Context['once'] {
+    return (key, fn) => this.core.ask.once(this, key, fn);
   }
 }
 
