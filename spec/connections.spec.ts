@@ -394,28 +394,3 @@ describe('initialize', () => {
     client.close();
   });
 });
-
-describe('a context', () => {
-  it('keeps its methods working when a handler takes them out', async () => {
-    const { server } = createServer();
-    server.registerTool('takes-out', {}, async (_args, { progress, log, once, closeStream, elicit }) => {
-      progress(1);
-      log('error', 'logged');
-      const value = await once('key', () => 'once');
-      const refused = await elicit('sure', { message: 'Sure?', schema: { type: 'object', properties: {} } }).catch(
-        (error: Error) => error.message,
-      );
-      return `${value}, ${closeStream()}, ${String(refused)}`;
-    });
-    const connection = {};
-    const heard: unknown[] = [];
-    const stop = server.subscribe((message) => heard.push((message as { method: string }).method), connection);
-    await initialize(server, connection, '2025-11-25');
-    const params = { name: 'takes-out', _meta: { progressToken: 0 } };
-    const answer = await server.handleMessage({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, connection);
-    expect(heard).toEqual(['notifications/progress', 'notifications/message']);
-    const text = 'once, false, This needs a client that supports elicitation (form mode)';
-    expect(answer).toMatchObject({ result: { content: [{ text }] } });
-    stop();
-  });
-});
