@@ -38,8 +38,8 @@ export type Question =
   | { what: 'cpu' }
   /** Collect garbage. */
   | { what: 'collect' }
-  /** Bytes alive on the heap, after collections. */
-  | { what: 'heap' }
+  /** Bytes alive on the heap, after collections, once so many connections are open. */
+  | { what: 'heap'; connections: number }
   /** {@link BenchServer.announce}. */
   | { what: 'announce'; frame: string }
   /** Note from now on which functions run. */

@@ -18,7 +18,7 @@ export interface Budget {
 }
 
 export const full: Budget = { rounds: 15, roundMs: 600, warmMs: 3_000, repeats: 3, calls: 100_000, starts: 21 };
-export const quick: Budget = { rounds: 3, roundMs: 150, warmMs: 500, repeats: 1, calls: 10_000, starts: 5 };
+export const quick: Budget = { rounds: 3, roundMs: 150, warmMs: 500, repeats: 1, calls: 30_000, starts: 5 };
 
 export interface Measurement {
   readonly value: number;

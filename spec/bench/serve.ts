@@ -2,8 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { Session } from 'node:inspector/promises';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type { Adapter, BenchServer, Order, Question } from './bench-server';
 
 // Nothing outlives the process that measures.
@@ -19,13 +21,13 @@ async function serve({ name, settings }: Order): Promise<void> {
     const { port } = http.address() as AddressInfo;
     process.on(
       'message',
-      (question: Question) => void answer(server, question).then((answer) => process.send!(answer)),
+      (question: Question) => void answer(server, http, question).then((answer) => process.send!(answer)),
     );
     process.send!(port);
   });
 }
 
-async function answer(server: BenchServer, question: Question): Promise<number> {
+async function answer(server: BenchServer, http: Server, question: Question): Promise<number> {
   switch (question.what) {
     case 'cpu': {
       const { user, system } = process.cpuUsage();
@@ -35,7 +37,7 @@ async function answer(server: BenchServer, question: Question): Promise<number> 
       globalThis.gc!();
       return 0;
     case 'heap':
-      return liveBytes();
+      return liveBytes(http, question.connections);
     case 'announce':
       server.announce!(question.frame);
       return 0;
@@ -47,7 +49,10 @@ async function answer(server: BenchServer, question: Question): Promise<number> 
 }
 
 /** More than one collection, with the event loop between: what is finalized frees more. */
-async function liveBytes(): Promise<number> {
+async function liveBytes(http: Server, connections: number): Promise<number> {
+  // A connection that the other side has closed weighs until this side has noticed.
+  const count = promisify(http.getConnections.bind(http));
+  while ((await count()) !== connections) await setImmediate();
   for (let count = 0; count < 4; count += 1) {
     globalThis.gc!();
     await setImmediate();

@@ -1,9 +1,10 @@
 /** Rows about what stays on the heap: of a session that does nothing, of a call that is over. */
 import type { Settings } from '../bench-server';
-import { LoadGenerator } from '../load/load-generator';
+import { defaultConnections, LoadGenerator } from '../load/load-generator';
 import { echoCall, legacyRequest } from '../load/requests';
+import type { WireRequest } from '../load/requests';
 import { beginSessions, endSessions } from '../load/sessions';
-import { digits, single } from '../row';
+import { digits, median, single } from '../row';
 import type { Row } from '../row';
 import { ServerProcess, withServers } from '../server-process';
 
@@ -29,42 +30,53 @@ async function bytesPerSession(server: ServerProcess): Promise<number> {
   const users = true;
   // What the first sessions leave behind (compiled code, buffers) is no session's.
   await endSessions(server.port, await beginSessions(server.port, 1_000, { users }), { users });
-  const before = await server.ask({ what: 'heap' });
+  const before = await server.ask({ what: 'heap', connections: 0 });
   await beginSessions(server.port, sessionCount, { users });
-  return ((await server.ask({ what: 'heap' })) - before) / sessionCount;
+  return ((await server.ask({ what: 'heap', connections: 0 })) - before) / sessionCount;
 }
 
 const heapPerCall: Row = {
   id: 'heap-call',
   measure: 'heap kept per call, one session',
-  against: 'beyond what the hand-written route keeps',
+  against: 'beyond what raw node:http keeps',
   unit: 'bytes',
   goal: 1,
   async method({ calls, rounds }) {
-    const servers = [ServerProcess.start('express-mcp'), ServerProcess.start('express-route')];
+    // Without Express, which keeps nothing either and takes longer over it.
+    const servers = [ServerProcess.start('express-mcp', { mount: 'plain' }), ServerProcess.start('raw-http')];
     return withServers(servers, async (subject, baseline) => {
       const [sessionId] = await beginSessions(subject!.port, 1);
-      const request = [legacyRequest(sessionId!, 'tools/call', echoCall)];
-      const kept = async (server: ServerProcess) => {
-        const before = await server.ask({ what: 'heap' });
-        const load = await LoadGenerator.open(server.port, request);
-        await load.run({ total: Math.ceil(calls / rounds) });
-        load.close();
-        return ((await server.ask({ what: 'heap' })) - before) / Math.ceil(calls / rounds);
-      };
-      const [ours, theirs]: [number[], number[]] = [[], []];
-      for (let round = -1; round < rounds; round += 1) {
-        const pair = [await kept(subject!), await kept(baseline!)];
-        // The first round is for what is made once.
-        if (round < 0) continue;
-        ours.push(pair[0]!);
-        theirs.push(pair[1]!);
-      }
-      const beyond = ours.map((value, round) => value - theirs[round]!);
-      const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-      return { ...single(beyond, `${digits(mean(ours))} − ${digits(mean(theirs))} B, ${calls} calls`) };
+      const requests = [legacyRequest(sessionId!, 'tools/call', echoCall)];
+      const each = Math.ceil(calls / rounds);
+      const kept = await keptPerCall(subject!, requests, each, rounds);
+      const noise = await keptPerCall(baseline!, requests, each, rounds);
+      const beyond = kept.map((bytes, round) => bytes - noise[round]!);
+      return single(beyond, `${digits(median(kept))} − ${digits(median(noise))} B, ${each * rounds} calls`);
     });
   },
 };
+
+/** Bytes per call, in each round. The connections stay open, since they weigh more than what is looked for. */
+async function keptPerCall(
+  server: ServerProcess,
+  requests: readonly WireRequest[],
+  calls: number,
+  rounds: number,
+): Promise<number[]> {
+  const load = await LoadGenerator.open(server.port, requests);
+  const heap = () => server.ask({ what: 'heap', connections: defaultConnections });
+  try {
+    const kept: number[] = [];
+    // The first rounds are for what is made once.
+    for (let round = -2; round < rounds; round += 1) {
+      const before = await heap();
+      await load.run({ total: calls });
+      if (round >= 0) kept.push(((await heap()) - before) / calls);
+    }
+    return kept;
+  } finally {
+    load.close();
+  }
+}
 
 export const memoryRows: readonly Row[] = [heapPerSession, heapPerCall];

@@ -55,10 +55,10 @@ function heapPerStream(kind: Kind): Row {
 async function bytesPerStream(server: ServerProcess, requests: readonly WireRequest[]): Promise<number> {
   // What the first streams leave behind (compiled code, buffers) is no stream's.
   (await EventStreams.open(server.port, requests.slice(0, 100))).close();
-  const before = await server.ask({ what: 'heap' });
+  const before = await server.ask({ what: 'heap', connections: 0 });
   const streams = await EventStreams.open(server.port, requests);
   try {
-    return ((await server.ask({ what: 'heap' })) - before) / requests.length;
+    return ((await server.ask({ what: 'heap', connections: requests.length })) - before) / requests.length;
   } finally {
     streams.close();
   }
@@ -101,7 +101,7 @@ async function announce(server: ServerProcess, streams: EventStreams, frame: str
 }
 
 async function cpuPerMessage(server: ServerProcess, streams: EventStreams, frame: string): Promise<number> {
-  await server.ask({ what: 'heap' });
+  await server.ask({ what: 'collect' });
   const before = await server.ask({ what: 'cpu' });
   for (let count = 0; count < announcements; count += 1) await announce(server, streams, frame);
   return ((await server.ask({ what: 'cpu' })) - before) / (announcements * streamCount);
