@@ -27,6 +27,12 @@ export interface RequestObserver {
   run(context: Context, next: () => unknown): unknown;
 }
 
+/** Approvals that were used, remembered where other processes see them too. */
+export interface SpentElsewhere {
+  /** False when the approval must not be used. */
+  spend(nonce: string, expiresAt: number): Promise<boolean>;
+}
+
 /** Pages of lists kept encoded; beyond, all are forgotten and made anew. */
 export const maxKept = 256;
 
@@ -52,7 +58,8 @@ export interface ServerCore {
   /** Given, not made up for this process: other processes can open what this one seals. */
   readonly secretsGiven: boolean;
   readonly states: RequestStates;
-  readonly spent: SpentNonces;
+  /** Approvals that were used: of this process, or of all that share a store, once one is mounted. */
+  spent: SpentNonces | SpentElsewhere;
   /** Answers that every caller gets, encoded once, until a list changes. At most {@link maxKept}. */
   readonly kept: Map<string, EncodedResult>;
   /** How handlers ask the client. */

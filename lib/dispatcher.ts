@@ -10,7 +10,7 @@ import { promptMethods } from './methods/prompts';
 import { resourceMethods } from './methods/resources';
 import { subscriptionMethods } from './methods/subscriptions';
 import { toolMethods } from './methods/tools';
-import { ErrorCode, errorResponse, McpError, readMessage, ToolError } from './protocol/errors';
+import { ErrorCode, errorResponse, McpError, readMessage, ToolError, UnavailableError } from './protocol/errors';
 import { EncodedResult } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';
 import { parseCancelledParams, serverInfoKey } from './protocol/params';
@@ -41,6 +41,8 @@ export interface Outcome {
   readonly response?: JsonRpcResponse;
   /** A token with these scopes would have been let through; over HTTP the answer is 403 where it still can be. */
   readonly challenge?: Challenge | undefined;
+  /** Something that was needed is away; over HTTP the answer is 503 where it still can be. */
+  readonly unavailable?: UnavailableError;
 }
 
 const nothing: Outcome = Object.freeze({});
@@ -63,8 +65,12 @@ export async function dispatch(
   context: CallContext,
 ): Promise<Outcome> {
   if (kind !== 'request') {
-    if (kind === 'response') context.caller.session?.answer(message);
-    else await receive(message, context);
+    try {
+      await (kind === 'response' ? context.caller.session?.answer(message) : receive(message, context));
+    } catch (error) {
+      if (error instanceof UnavailableError) return { unavailable: error };
+      if (!(error instanceof McpError)) context.fault(error);
+    }
     return nothing;
   }
   try {
@@ -80,7 +86,9 @@ export async function dispatch(
     const response = { jsonrpc: '2.0' as const, id: message.id, result: finished(core, result, context, key) };
     return context.challenge === undefined ? { response } : { response, challenge: context.challenge };
   } catch (error) {
-    return { response: toErrorResponse(core, message.id, error, context), challenge: context.challenge };
+    const response = toErrorResponse(core, message.id, error, context);
+    if (error instanceof UnavailableError) return { response, unavailable: error };
+    return { response, challenge: context.challenge };
   } finally {
     context.end();
   }
@@ -123,6 +131,7 @@ function asModern(core: ServerCore, result: Record<string, unknown>): Record<str
 function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, context: CallContext): JsonRpcResponse {
   if (error instanceof McpError)
     return errorResponse(id, codeFor(error.code, context.requestMeta.revision), error.message, error.data);
+  if (error instanceof UnavailableError) return errorResponse(id, ErrorCode.InternalError, error.message);
   // A tool's own have become results by now; these are of prompts, resources and completion.
   if (error instanceof ToolError) return errorResponse(id, ErrorCode.InternalError, error.message);
   if (context.cancelled) return errorResponse(id, ErrorCode.InternalError, 'The call was cancelled');
@@ -140,17 +149,12 @@ function codeFor(code: ErrorCode, { resourceNotFound, errorCodes }: Revision): E
 }
 
 /** A notification of the client. Unknown ones are ignored, malformed ones too (cancellation, "Error Handling"). */
-async function receive({ method, params }: JsonRpcNotification, context: CallContext): Promise<void> {
-  const { caller } = context;
-  try {
-    if (method === 'notifications/cancelled') {
-      const { requestId, reason } = parseCancelledParams(params);
-      caller.cancelCall(requestId, reason ?? 'The client cancelled the call');
-    } else if (method === 'notifications/initialized' && caller.session !== undefined) {
-      caller.session.record.initialized = true;
-      await caller.saveSession();
-    }
-  } catch (error) {
-    if (!(error instanceof McpError)) context.fault(error);
+async function receive({ method, params }: JsonRpcNotification, { caller }: CallContext): Promise<void> {
+  if (method === 'notifications/cancelled') {
+    const { requestId, reason } = parseCancelledParams(params);
+    await caller.cancelCall(requestId, reason ?? 'The client cancelled the call');
+  } else if (method === 'notifications/initialized' && caller.session !== undefined) {
+    caller.session.record.initialized = true;
+    await caller.saveSession();
   }
 }

@@ -10,7 +10,7 @@ import { readOptions } from './http/options';
 import type { McpRouterOptions, Posture } from './http/options';
 import { createOriginCheck } from './http/origin';
 import { deleteSession, getStream, otherMethod } from './http/session-stream';
-import { ErrorCode } from './protocol/errors';
+import { ErrorCode, UnavailableError } from './protocol/errors';
 import { latestLegacyRevision, latestRevision } from './protocol/revisions';
 import { coreOf, McpServer, quietly } from './server';
 
@@ -42,6 +42,11 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
   const core = coreOf(server);
   checkSensitive(core, 'mcpRouter');
   const mountOptions = readOptions(options);
+  if (mountOptions.sessions.shared !== undefined && !core.secretsGiven) {
+    throw new TypeError(
+      'mcpRouter: sessions are shared between processes, so the server needs secrets that all of them have: new McpServer(info, { secrets: [process.env.MCP_SECRET] })',
+    );
+  }
   const checkOrigin = createOriginCheck(options, {
     onRefused: (refusal, req) => mount.reject(refusal, req),
     onPreflight: () => mount.countRequest(204),
@@ -93,7 +98,9 @@ function fail(mount: Mount, req: IncomingMessage, res: ServerResponse, error: un
   const refusal =
     error instanceof HttpError
       ? error
-      : new HttpError(500, ErrorCode.InternalError, 'Internal error', { cause: error });
+      : error instanceof UnavailableError
+        ? tryLater(503, error.message)
+        : new HttpError(500, ErrorCode.InternalError, 'Internal error', { cause: error });
   mount.reject(refusal, req);
   if (!res.headersSent) sendError(res, refusal);
   else res.destroy();

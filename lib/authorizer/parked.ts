@@ -1,5 +1,4 @@
 /** Legacy questions: a request of ours to the client, while the call that needs the answer is parked. */
-import { nanoid } from 'nanoid';
 import type { CallContext } from '../context';
 import type { InputRequest, JsonRpcResponse } from '../protocol/types';
 
@@ -40,8 +39,7 @@ export async function askClient(context: CallContext, request: InputRequest): Pr
   // Whoever asks after the call has its answer (a handler that ran out of time) asks nobody.
   if (context.ended || context.signal.aborted) throw new UnansweredError('cancelled');
   if (!caller.parked.enter(caller.principal)) throw new UnansweredError('too-many');
-  // Unguessable: whoever knows it has been asked.
-  const id = nanoid();
+  const id = session.createQuestionId();
   let timer: NodeJS.Timeout | undefined;
   let signOfLife: NodeJS.Timeout | undefined;
   let cancelled: (() => void) | undefined;

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CallContext, Caller, ParkedCalls, Subscription } from '../context';
 import type { AuthInfo } from '../protocol/auth-info';
-import { ErrorCode, McpError } from '../protocol/errors';
+import { UnavailableError } from '../protocol/errors';
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../protocol/types';
 import type { RunningCall, Session, SessionEndReason } from '../sessions/session';
 import type { SessionRecord } from '../sessions/session-store';
@@ -41,7 +41,7 @@ export class HttpCaller implements Caller {
 
   async openSession(record: Omit<SessionRecord, 'id' | 'principal'>): Promise<void> {
     const session = await this.mount.sessions.open({ ...record, principal: this.principal });
-    if (session === undefined) throw new McpError(ErrorCode.InternalError, 'Too many sessions are open');
+    if (session === undefined) throw new UnavailableError('Too many sessions are open');
     this.mount.sessionOpened(session);
     this.res.setHeader('Mcp-Session-Id', session.record.id);
   }
@@ -50,8 +50,8 @@ export class HttpCaller implements Caller {
     if (this.session !== undefined) await this.mount.sessions.save(this.session);
   }
 
-  cancelCall(id: RequestId, reason: unknown): void {
-    this.session?.cancelCall(id, reason);
+  cancelCall(id: RequestId, reason: unknown): unknown {
+    return this.session?.cancelCall(id, reason);
   }
 
   send(message: JsonRpcNotification | JsonRpcRequest): boolean {

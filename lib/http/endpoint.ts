@@ -5,7 +5,7 @@ import { CallContext } from '../context';
 import type { RequestMeta } from '../context';
 import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
 import { isTooDeep, maxDepth } from '../protocol/depth';
-import { ErrorCode, McpError } from '../protocol/errors';
+import { ErrorCode, McpError, UnavailableError } from '../protocol/errors';
 import { isObject, isRequestId, MessageError, parseMessage } from '../protocol/json-rpc';
 import type { ParsedMessage } from '../protocol/json-rpc';
 import { legacyMeta } from '../request-meta';
@@ -17,6 +17,7 @@ import { HttpError } from './http-error';
 import { checkDecided, identify } from './identity';
 import type { Identity } from './identity';
 import { isModern, isModernVersion, readModernRequest } from './modern-headers';
+import { tryLater } from './mount';
 import type { Mount } from './mount';
 import { acceptedTypes, isJsonContentType } from './negotiation';
 import { Reply } from './reply';
@@ -41,13 +42,17 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
   const { parsed, meta, session } = isPromise(admitting) ? await admitting : admitting;
   if (parsed.kind !== 'request') {
     const caller = new HttpCaller(mount, req, res, identity, session, undefined);
-    await dispatch(mount.core, parsed, new CallContext(mount.core, caller, meta, '', undefined));
+    const { unavailable } = await dispatch(
+      mount.core,
+      parsed,
+      new CallContext(mount.core, caller, meta, '', undefined),
+    );
+    if (unavailable !== undefined) throw tryLater(503, unavailable.message);
     return accept(mount, res);
   }
   const call = begin(mount, req, res, parsed, meta, session, identity);
   try {
-    const { response, challenge } = await dispatch(mount.core, parsed, call.context);
-    call.reply.end(response!, challenge);
+    call.reply.end(await dispatch(mount.core, parsed, call.context));
   } finally {
     end(mount, call, session, identity);
   }
@@ -118,7 +123,8 @@ async function admitLegacy(
 }
 
 /** The refusal as HTTP sends it: under the id that the message shows. */
-export function underId(error: unknown, message: unknown): unknown {
+export function underId(thrown: unknown, message: unknown): unknown {
+  const error = thrown instanceof UnavailableError ? tryLater(503, thrown.message) : thrown;
   const id = isObject(message) && isRequestId(message.id) && !isResponse(message) ? message.id : undefined;
   if (error instanceof HttpError) {
     return id === undefined

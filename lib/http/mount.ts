@@ -5,6 +5,8 @@ import type { Notice, ServerCore } from '../core';
 import { ErrorCode } from '../protocol/errors';
 import type { Session, SessionEndReason } from '../sessions/session';
 import { Sessions } from '../sessions/sessions';
+import type { LiveSessions } from '../sessions/sessions';
+import { SharedSessions } from '../sessions/shared-sessions';
 import { HttpError } from './http-error';
 import type { McpRouterOptions, MountOptions } from './options';
 import { Places } from './places';
@@ -40,7 +42,7 @@ const retryAfterSeconds = 5;
 
 /** Owns everything that a mount has open. Its timer runs only while there is something to look after. */
 export class Mount {
-  readonly sessions: Sessions;
+  readonly sessions: LiveSessions;
   readonly calls: Places;
   readonly parked: Places;
   /** Streams that clients hold open to listen: GET and `subscriptions/listen`. */
@@ -78,7 +80,8 @@ export class Mount {
     this.calls = new Places(options.maxCalls, options.maxCallsPerPrincipal);
     this.parked = new Places(options.maxParked, options.maxParkedPerPrincipal);
     this.listening = new Places(Infinity, options.maxStreamsPerPrincipal);
-    this.sessions = new Sessions({
+    const { shared } = options.sessions;
+    const limits = {
       store: options.sessions,
       maxSessions: options.maxSessions,
       maxSessionsPerPrincipal: options.maxSessionsPerPrincipal,
@@ -89,9 +92,15 @@ export class Mount {
         historyLimit: options.historyLimit,
         historyBytes: options.historyBytes,
       },
-      onEnd: (session, reason) => this.#sessionEnded(session, reason),
-      onError: (error) => this.onError(error),
-    });
+      onEnd: (session: Session, reason: SessionEndReason) => this.#sessionEnded(session, reason),
+      onError: (error: unknown) => this.onError(error),
+    };
+    this.sessions =
+      shared === undefined
+        ? new Sessions(limits)
+        : new SharedSessions({ ...limits, shared, historyMs: options.historyMs, hear() {} });
+    // Whatever door an approval comes in through: it is used once on all nodes.
+    if (shared !== undefined) core.spent = shared;
     core.listeners.add(this.#hear);
   }
 

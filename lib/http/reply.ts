@@ -14,6 +14,7 @@ import { sendJson } from './http-error';
 import { challengeOf } from './auth-info';
 import { expiresAt } from './identity';
 import type { Identity } from './identity';
+import { tryLater } from './mount';
 import type { Mount, Open } from './mount';
 import type { SseSink } from './sse';
 import { eventIdPrefix } from './event-id';
@@ -124,12 +125,14 @@ export class Reply implements Open {
     return true;
   }
 
-  /** Answer: plain JSON, or the last event. @param challenge Scopes that a token would have needed. */
-  end(response: JsonRpcResponse, challenge?: Outcome['challenge']): void {
+  /** Answer: plain JSON, or the last event. */
+  end({ response: answer, challenge, unavailable }: Outcome): void {
     if (this.#over) return;
+    const response = answer!;
     const json = this.#encode(response);
     if (this.#stream !== undefined) return this.#endStream([json]);
     this.#finish();
+    if (unavailable !== undefined) return this.#write(503, json, tryLater(503, '').headers);
     const write = challenge === undefined ? undefined : challengeOf(this.#req);
     if (challenge === undefined || write === undefined) return this.#write(statusOf(response, this.#revision), json);
     const { scopes, error } = challenge;

@@ -52,6 +52,11 @@ export class ToolError extends Error {
   override readonly name = 'ToolError';
 }
 
+/** Something that is needed is away or full, perhaps not for long. The message is sent to the client; over HTTP: 503. */
+export class UnavailableError extends Error {
+  override readonly name = 'UnavailableError';
+}
+
 /** Thrown by a `verify` of `bearerAuth`: the token is no good, and the message says why (401). */
 export class InvalidTokenError extends Error {
   override readonly name = 'InvalidTokenError';

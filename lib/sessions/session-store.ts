@@ -1,4 +1,5 @@
 /** The seam between live sessions and where their data lives. */
+import type { SharedPart } from './shared-store';
 import type { ClientCapabilities, Implementation, LoggingLevel } from '../protocol/types';
 
 /** What is stored of a session. */
@@ -29,4 +30,6 @@ export interface SessionStore {
   update(record: SessionRecord): void | Promise<void>;
   /** Forget a session; later requests with its id get 404. */
   delete(id: string): void | Promise<void>;
+  /** What else a store does that several processes share; none for a store of one process. */
+  readonly shared?: SharedPart;
 }

@@ -1,4 +1,5 @@
 /** A legacy client's live state: its data, what it has running, its streams. Knows no HTTP. */
+import { nanoid } from 'nanoid';
 import { findRevision } from '../protocol/revisions';
 import type { Revision } from '../protocol/revisions';
 import type { JsonRpcResponse, RequestId } from '../protocol/types';
@@ -17,6 +18,15 @@ export interface RunningCall {
   sessionEnded(reason: SessionEndReason): void;
 }
 
+/** The way to what a session has on other nodes, where a store is shared. */
+export interface Elsewhere {
+  /** This node's name: part of its questions' ids, so that answers find their way. */
+  readonly node: string;
+  /** Hand an answer to the node that asked. @returns False if that is gone, or never was. */
+  answer(response: JsonRpcResponse): Promise<boolean>;
+  cancel(id: RequestId, reason: unknown): Promise<void>;
+}
+
 /** A session's messages that no reply carries: the standalone stream (GET). */
 export const standaloneStreamId = '0';
 
@@ -25,11 +35,13 @@ const maxFinishedStreams = 32;
 
 /** One live session. Owned by the transport that opened it; everything it holds ends with {@link Session.end}. */
 export class Session {
-  readonly record: SessionRecord;
+  /** Its data, as last heard of: a store that is shared may know more. */
+  record: SessionRecord;
   readonly revision: Revision;
   /** When it was last heard of, in milliseconds of `Date.now()`. */
   lastActiveAt: number;
   endReason: SessionEndReason | undefined;
+  elsewhere: Elsewhere | undefined;
   /** A GET has been opened at least once. */
   listened = false;
   /** When a live GET stream was last replaced by another. */
@@ -58,6 +70,11 @@ export class Session {
     return true;
   }
 
+  /** This node collects what the client's stream is to carry. */
+  get isHeld(): boolean {
+    return (this.#streams?.size ?? 0) > 0;
+  }
+
   /** Calls that run, those under a reused id too. */
   get callCount(): number {
     return this.#callCount;
@@ -80,11 +97,21 @@ export class Session {
     this.lastActiveAt = Date.now();
   }
 
-  /** @returns False if no such call runs: it may have ended, or never was. */
-  cancelCall(id: RequestId, reason: unknown): boolean {
+  /** Cancel a call, wherever it runs. @returns False if no such call runs: it may have ended, or never was. */
+  cancelCall(id: RequestId, reason: unknown): boolean | Promise<void> {
+    return this.cancelHere(id, reason) || (this.elsewhere?.cancel(id, reason) ?? false);
+  }
+
+  /** @returns False if no such call runs on this node. */
+  cancelHere(id: RequestId, reason: unknown): boolean {
     const calls = this.#calls?.get(id);
     for (const call of calls ?? []) call.cancel(reason);
     return calls !== undefined;
+  }
+
+  /** Unguessable: whoever knows it has been asked. */
+  createQuestionId(): string {
+    return this.elsewhere === undefined ? nanoid() : `${this.elsewhere.node}.${nanoid()}`;
   }
 
   /**
@@ -104,9 +131,9 @@ export class Session {
   }
 
   /** @returns False if nothing waits for it: a late answer, a second one, or a guess. */
-  answer(response: JsonRpcResponse): boolean {
+  answer(response: JsonRpcResponse): boolean | Promise<boolean> {
     const settle = typeof response.id === 'string' ? this.#questions?.get(response.id) : undefined;
-    if (settle === undefined) return false;
+    if (settle === undefined) return this.elsewhere?.answer(response) ?? false;
     this.#questions!.delete(response.id as string);
     settle(response);
     return true;

@@ -6,7 +6,7 @@ import type { SessionRecord, SessionStore } from './session-store';
 import type { StreamLimits } from './stream';
 
 /** At a cap, a session that has been idle for this long makes room. */
-const evictableAfterMs = 60_000;
+export const evictableAfterMs = 60_000;
 
 export interface SessionsOptions {
   readonly store: SessionStore;
@@ -22,8 +22,21 @@ export interface SessionsOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** The sessions that a mount works with, wherever they are kept. */
+export interface LiveSessions extends Iterable<Session> {
+  readonly size: number;
+  open(record: Omit<SessionRecord, 'id'>): Promise<Session | undefined>;
+  find(id: string, principal: string | undefined): Promise<Session | undefined>;
+  findLive(id: string, principal: string | undefined): Session | undefined;
+  hasRoom(principal: string | undefined): boolean;
+  save(session: Session): Promise<void>;
+  end(session: Session, reason: SessionEndReason): Promise<void>;
+  sweep(now: number): Promise<void>;
+  endAll(reason: SessionEndReason): Promise<void>;
+}
+
 /** Owns every session of a mount. Bounded by its caps; swept by {@link Sessions.sweep}; emptied by {@link Sessions.endAll}. */
-export class Sessions {
+export class Sessions implements LiveSessions {
   readonly #options: SessionsOptions;
   readonly #live = new Map<string, Session>();
   readonly #perPrincipal = new Map<string, number>();

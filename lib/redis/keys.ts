@@ -1,0 +1,43 @@
+/** The names of everything that is kept in Redis. What one script touches has one hash tag, and so one slot of a cluster. */
+import { createHash } from 'node:crypto';
+
+export interface Keys {
+  /** All of a session's keys have its tag. */
+  session(id: string): string;
+  stream(id: string, streamId: string): string;
+  streamState(id: string, streamId: string): string;
+  /** What counts for the whole of a store. */
+  readonly all: string;
+  /** People's names are no business of whoever reads keys. */
+  principal(principal: string): string;
+  readonly seq: string;
+  readonly notices: string;
+  spent(nonce: string): string;
+  node(node: string): string;
+  /** The channel of one node is this and its name. */
+  readonly nodeChannel: string;
+  readonly broadcastChannel: string;
+}
+
+/** Session ids that may be looked up: ours are shorter, and have no braces. */
+const lookedUp = /^[\x20-\x7a\x7c\x7e]{1,128}$/;
+
+export function isSessionId(id: string): boolean {
+  return lookedUp.test(id);
+}
+
+export function createKeys(prefix: string): Keys {
+  return {
+    session: (id) => `{${prefix}:${id}}`,
+    stream: (id, streamId) => `{${prefix}:${id}}:e:${streamId}`,
+    streamState: (id, streamId) => `{${prefix}:${id}}:s:${streamId}`,
+    all: `{${prefix}}:all`,
+    principal: (principal) => `{${prefix}}:p:${createHash('sha256').update(principal).digest('base64url')}`,
+    seq: `{${prefix}}:seq`,
+    notices: `{${prefix}}:notices`,
+    spent: (nonce) => `${prefix}:spent:${nonce}`,
+    node: (node) => `${prefix}:node:${node}`,
+    nodeChannel: `${prefix}:n:`,
+    broadcastChannel: `${prefix}:all`,
+  };
+}

@@ -1,0 +1,200 @@
+/** Sessions in Redis: any process answers any request. */
+import { nanoid } from 'nanoid';
+import type { NodeMessage, SharedPart, SharedSettings } from '../sessions/shared-store';
+import type { SessionRecord, SessionStore } from '../sessions/session-store';
+import { Connection } from './connection';
+import type { RedisClient } from './connection';
+import { createKeys, isSessionId } from './keys';
+import type { Keys } from './keys';
+import { decodeRecord, encodeChange, encodeRecord } from './record';
+import type { Fields } from './record';
+import { changeSession, createSession, endSession, keepPlace } from './session-scripts';
+import { leavePlace, spendNonce, takePlace, touchSession } from './session-scripts';
+
+/** Options of {@link redisSessions}. */
+export interface RedisSessionsOptions {
+  /**
+   * A client of node-redis 5 or later. Its settings are used for two connections of the store's own, one of which
+   * listens; itself it is left alone, and need not be connected.
+   */
+  client: RedisClient;
+  /** Begins every key and channel. One per mount: servers that share it share their sessions. @default 'mcp' */
+  prefix?: string;
+  /** How long a command may take, in milliseconds; then the request that needs it gets 503. @default 2_000 */
+  commandTimeoutMs?: number;
+}
+
+const presets: SharedSettings = {
+  maxSessions: Infinity,
+  maxSessionsPerPrincipal: Infinity,
+  idleMs: 1_800_000,
+  evictableAfterMs: 60_000,
+  streamLimit: 1_000,
+  streamBytes: 1024 * 1024,
+  historyMs: 60_000,
+  hear() {},
+  onError() {},
+};
+
+/** Larger than any cap; Lua knows no Infinity in our arguments. */
+const noCap = 2 ** 53;
+
+/** A node's store. Ends with the mount it is given to. */
+export class RedisSessionStore implements SessionStore {
+  readonly shared: SharedPart;
+  readonly #redis: Connection;
+  readonly #keys: Keys;
+  #settings: SharedSettings | undefined;
+  /** What Redis was last known to hold of a record: only differences are written. Goes with the record. */
+  readonly #known = new WeakMap<SessionRecord, SessionRecord>();
+
+  constructor({ client, prefix = 'mcp', commandTimeoutMs = 2_000 }: RedisSessionsOptions) {
+    this.#keys = createKeys(prefix);
+    const node = nanoid(12);
+    this.#redis = new Connection(client, {
+      commandTimeoutMs,
+      channels: [this.#keys.broadcastChannel, this.#keys.nodeChannel + node],
+      hear: (text) => this.#hear(text),
+      onReturn: () => this.#limits.hear({ kind: 'resync' }),
+      onError: (error) => this.#limits.onError(error),
+    });
+    this.shared = {
+      node,
+      join: (settings) => this.#join(settings),
+      open: (record) => this.#open(record),
+      end: (id, reason) => this.#end(id, { kind: 'ended', id, reason }),
+      touch: (record) => this.#touch(record),
+      spend: (nonce, expiresAt) => this.#spend(nonce, expiresAt),
+      send: async (to, message) =>
+        (await this.#redis.publish(this.#keys.nodeChannel + to, JSON.stringify(message))) > 0,
+      broadcast: async (message) => {
+        await this.#redis.publish(this.#keys.broadcastChannel, JSON.stringify(message));
+      },
+      leave: async () => this.#redis.close(),
+    };
+  }
+
+  get #limits(): SharedSettings {
+    return this.#settings ?? presets;
+  }
+
+  #join(settings: SharedSettings): void {
+    if (this.#settings !== undefined)
+      throw new TypeError('redisSessions: one store is for one mount; make another one for the other');
+    this.#settings = settings;
+  }
+
+  #hear(text: string): void {
+    let message: NodeMessage;
+    try {
+      message = JSON.parse(text) as NodeMessage; // as this package wrote it, unless somebody else publishes here
+    } catch (cause) {
+      return this.#limits.onError(new Error('Redis: a message that is none of ours', { cause }));
+    }
+    this.#limits.hear(message);
+  }
+
+  async create(record: SessionRecord): Promise<void> {
+    const fields = Object.entries(encodeRecord(record)).flat();
+    await this.#redis.run(createSession, [this.#keys.session(record.id)], [this.#limits.idleMs, ...fields]);
+    this.#remember(record);
+  }
+
+  async get(id: string): Promise<SessionRecord | undefined> {
+    if (!isSessionId(id)) return undefined;
+    return this.#decode(id, await this.#redis.readHash(this.#keys.session(id)));
+  }
+
+  async update(record: SessionRecord): Promise<void> {
+    const { set, remove } = encodeChange(this.#known.get(record), record);
+    this.#remember(record);
+    const message: NodeMessage = { kind: 'changed', id: record.id };
+    const fields = Object.entries(set);
+    await this.#redis.run(
+      changeSession,
+      [this.#keys.session(record.id)],
+      [this.#keys.nodeChannel, JSON.stringify(message), fields.length, ...fields.flat(), ...remove],
+    );
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#end(id, { kind: 'ended', id, reason: 'client' });
+  }
+
+  #remember(record: SessionRecord): void {
+    this.#known.set(record, { ...record });
+  }
+
+  #decode(id: string, fields: Fields): SessionRecord | undefined {
+    const record = decodeRecord(id, fields);
+    if (record !== undefined) this.#remember(record);
+    return record;
+  }
+
+  /** All places that a session of this principal takes. */
+  #places(principal: string | undefined): string[] {
+    const { all } = this.#keys;
+    return principal === undefined ? [all] : [all, this.#keys.principal(principal)];
+  }
+
+  #placeArguments(id: string): (string | number)[] {
+    const { idleMs, evictableAfterMs, maxSessions, maxSessionsPerPrincipal } = this.#limits;
+    return [id, idleMs, evictableAfterMs, ...[maxSessions, maxSessionsPerPrincipal].map((cap) => Math.min(cap, noCap))];
+  }
+
+  async #open(record: SessionRecord) {
+    const keys = [this.#keys.seq, ...this.#places(record.principal)];
+    const reply = await this.#redis.run(takePlace, keys, this.#placeArguments(record.id));
+    const [opened, seq, ...evicted] = reply as [number, number, ...string[]]; // as the script returns it
+    if (opened !== 1) return { opened: false, evicted: [], seq };
+    await this.create(record);
+    return { opened: true, evicted, seq };
+  }
+
+  async #end(id: string, message: NodeMessage): Promise<SessionRecord | undefined> {
+    if (!isSessionId(id)) return undefined;
+    const keys = [this.#keys.session(id), this.#keys.stream(id, '0')];
+    const args = [this.#keys.broadcastChannel, JSON.stringify(message)];
+    const flat = (await this.#redis.run(endSession, keys, args)) as string[]; // HGETALL within Lua: field, value, …
+    const fields = Object.fromEntries(flat.flatMap((field, n) => (n % 2 === 0 ? [[field, flat[n + 1]!]] : [])));
+    const record = decodeRecord(id, fields);
+    if (flat.length > 0) await this.#redis.run(leavePlace, this.#places(record?.principal), [id]);
+    return record;
+  }
+
+  async #touch({ id, principal }: SessionRecord): Promise<boolean> {
+    const { idleMs } = this.#limits;
+    const [alive] = await Promise.all([
+      this.#redis.run(touchSession, [this.#keys.session(id)], [idleMs]),
+      this.#redis.run(keepPlace, this.#places(principal), [id, idleMs]),
+    ]);
+    return alive === 1;
+  }
+
+  async #spend(nonce: string, expiresAt: number): Promise<boolean> {
+    const lifetimeMs = Math.ceil(expiresAt - Date.now());
+    if (!(lifetimeMs > 0)) return false;
+    return (await this.#redis.run(spendNonce, [this.#keys.spent(nonce)], [lifetimeMs])) === 1;
+  }
+}
+
+/**
+ * Keep sessions in Redis 7 (or Valkey), shared by all processes that use the same `prefix`: behind any balancer, without
+ * sticky routing.
+ *
+ * @example
+ * mcpRouter(server, { sessions: redisSessions({ client: createClient({ url: process.env.REDIS_URL }) }) });
+ * @throws {TypeError | RangeError} for an option that makes no sense.
+ */
+export function redisSessions(options: RedisSessionsOptions): RedisSessionStore {
+  const { client, prefix = 'mcp', commandTimeoutMs = 2_000 } = options;
+  if (typeof client?.duplicate !== 'function')
+    throw new TypeError('redisSessions: client must be a client of node-redis, for example createClient({ url })');
+  if (typeof prefix !== 'string' || !/^[\w:.-]{1,64}$/.test(prefix))
+    throw new TypeError(
+      `redisSessions: prefix must be letters, digits, "_", ":", "." and "-", got ${JSON.stringify(prefix)}`,
+    );
+  if (!Number.isInteger(commandTimeoutMs) || commandTimeoutMs < 1)
+    throw new RangeError(`redisSessions: commandTimeoutMs must be a positive integer, got ${commandTimeoutMs}`);
+  return new RedisSessionStore(options);
+}

@@ -1,0 +1,219 @@
+/** The live sessions of one node of many: copies of what the shared store holds, made when a request names them. */
+import { nanoid } from 'nanoid';
+import type { JsonRpcResponse, RequestId } from '../protocol/types';
+import { Session } from './session';
+import type { SessionEndReason } from './session';
+import type { SessionRecord } from './session-store';
+import type { LiveSessions, SessionsOptions } from './sessions';
+import { evictableAfterMs } from './sessions';
+import type { NodeMessage, SharedPart } from './shared-store';
+
+/** How often a session in use is reported to the store, at most. */
+const touchIntervalMs = 5_000;
+
+/** A copy that nobody has used here for this long goes; the store keeps the session. */
+const unloadAfterMs = 60_000;
+
+export interface SharedSessionsOptions extends SessionsOptions {
+  readonly shared: SharedPart;
+  readonly historyMs: number;
+  /** Hears what is not about one session alone. */
+  readonly hear: (message: NodeMessage) => void;
+}
+
+/** Owns the copies of a mount. Bounded by what is in use; swept by {@link SharedSessions.sweep}; emptied by {@link SharedSessions.endAll}. */
+export class SharedSessions implements LiveSessions {
+  readonly #options: SharedSessionsOptions;
+  readonly #live = new Map<string, Session>();
+  /** When the store was last told that a session is in use. */
+  readonly #touched = new WeakMap<Session, number>();
+  /** Opened here: this node tells of their end by idleness. */
+  readonly #openedHere = new WeakSet<Session>();
+
+  constructor(options: SharedSessionsOptions) {
+    this.#options = options;
+    const { shared, streamLimits, idleMs } = options;
+    shared.join({
+      maxSessions: options.maxSessions,
+      maxSessionsPerPrincipal: options.maxSessionsPerPrincipal,
+      // What is in use is reported now and then only, and must not end before its time for that.
+      idleMs: idleMs + this.#touchIntervalMs,
+      evictableAfterMs,
+      streamLimit: streamLimits.historyLimit,
+      streamBytes: streamLimits.historyBytes,
+      historyMs: options.historyMs,
+      hear: (message) => this.#hear(message),
+      onError: options.onError,
+    });
+  }
+
+  get #touchIntervalMs(): number {
+    return Math.min(touchIntervalMs, this.#options.idleMs / 4);
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  [Symbol.iterator](): Iterator<Session> {
+    return this.#live.values();
+  }
+
+  /** The store decides, when the session is opened. */
+  hasRoom(): boolean {
+    return true;
+  }
+
+  async open(wanted: Omit<SessionRecord, 'id'>): Promise<Session | undefined> {
+    const record = { ...wanted, id: nanoid() };
+    const { opened, evicted } = await this.#options.shared.open(record);
+    for (const id of evicted) this.#end(id, 'evicted').catch(this.#options.onError);
+    if (!opened) return undefined;
+    const session = this.#add(record);
+    this.#touched.set(session, Date.now());
+    this.#openedHere.add(session);
+    return session;
+  }
+
+  /** Nothing is known for certain without asking the store. */
+  findLive(): undefined {
+    return undefined;
+  }
+
+  async find(id: string, principal: string | undefined): Promise<Session | undefined> {
+    const record = await this.#options.store.get(id);
+    const live = this.#live.get(id);
+    if (record === undefined) {
+      if (live !== undefined) this.#unload(live, 'expired');
+      return undefined;
+    }
+    if (record.principal !== principal) return undefined;
+    const session = live ?? this.#add(record);
+    session.record = record;
+    const now = Date.now();
+    session.lastActiveAt = now;
+    this.#touch(session, now);
+    return session;
+  }
+
+  async save(session: Session): Promise<void> {
+    await this.#options.store.update(session.record);
+  }
+
+  /** The store first: where it is away, nothing has ended, and the caller is told so. */
+  async end(session: Session, reason: SessionEndReason): Promise<void> {
+    if (session.endReason !== undefined) return;
+    try {
+      await this.#end(session.record.id, reason);
+    } finally {
+      if (reason !== 'client') this.#unload(session, reason);
+    }
+  }
+
+  async #end(id: string, reason: SessionEndReason): Promise<void> {
+    const live = this.#live.get(id);
+    const record = await this.#options.shared.end(id, reason);
+    if (live !== undefined) this.#unload(live, reason);
+    if (record !== undefined) this.#options.onEnd(live ?? this.#create(record), reason);
+  }
+
+  /** Keep in the store what is in use; let copies go that are not. */
+  async sweep(now: number): Promise<void> {
+    const { idleMs } = this.#options;
+    for (const session of this.#live.values()) {
+      const idleForMs = now - session.lastActiveAt;
+      if (!session.isIdle) this.#touch(session, now);
+      else if (idleForMs >= idleMs + this.#touchIntervalMs) await this.#dropIdle(session);
+      else if (idleForMs >= unloadAfterMs && !session.isHeld && !this.#openedHere.has(session))
+        this.#live.delete(session.record.id);
+    }
+  }
+
+  /** Idle here; perhaps in use elsewhere. */
+  async #dropIdle(session: Session): Promise<void> {
+    const { id } = session.record;
+    const record = await this.#options.store.get(id);
+    if (!session.isIdle || !this.#live.has(id)) return;
+    this.#unload(session, 'idle');
+    if (record === undefined && this.#openedHere.has(session)) this.#options.onEnd(session, 'idle');
+  }
+
+  /** Sessions outlive their nodes: what runs here ends, what is stored stays. */
+  async endAll(reason: SessionEndReason): Promise<void> {
+    for (const session of [...this.#live.values()]) this.#unload(session, reason);
+    await this.#options.shared.leave();
+  }
+
+  #create(record: SessionRecord): Session {
+    return new Session(record, this.#options.streamLimits, Date.now());
+  }
+
+  #add(record: SessionRecord): Session {
+    const session = this.#create(record);
+    const { id } = record;
+    const { shared } = this.#options;
+    session.elsewhere = {
+      node: shared.node,
+      answer: (response) => this.#forward(id, response),
+      cancel: (requestId, reason) => shared.broadcast({ kind: 'cancel', id, requestId, reason: String(reason) }),
+    };
+    this.#live.set(id, session);
+    return session;
+  }
+
+  /** An answer goes to the node that asked; its name is part of the question's id. */
+  async #forward(id: string, response: JsonRpcResponse): Promise<boolean> {
+    const [node, ...rest] = String(response.id).split('.');
+    const { shared } = this.#options;
+    if (node === undefined || node === shared.node || rest.length !== 1 || !/^[\w-]{1,32}$/.test(node)) return false;
+    return shared.send(node, { kind: 'answer', id, response });
+  }
+
+  #unload(session: Session, reason: SessionEndReason): void {
+    const { id } = session.record;
+    if (this.#live.get(id) === session) this.#live.delete(id);
+    session.end(reason);
+  }
+
+  /** Without waiting: it is the next request that needs to know. */
+  #touch(session: Session, now: number): void {
+    if (now - (this.#touched.get(session) ?? -Infinity) < this.#touchIntervalMs) return;
+    this.#touched.set(session, now);
+    this.#options.shared.touch(session.record).then(
+      (alive) => {
+        if (!alive) this.#unload(session, 'expired');
+      },
+      // The store has said what is wrong; the next request or sweep tries again.
+      () => this.#touched.delete(session),
+    );
+  }
+
+  #hear(message: NodeMessage): void {
+    const session = 'id' in message ? this.#live.get(message.id) : undefined;
+    switch (message.kind) {
+      case 'ended':
+        if (session !== undefined) this.#unload(session, message.reason);
+        return;
+      case 'changed':
+        if (session !== undefined) this.#reload(session).catch(this.#options.onError);
+        return;
+      case 'answer':
+        void session?.answer(message.response);
+        return;
+      case 'cancel':
+        session?.cancelHere(message.requestId as RequestId, message.reason);
+        return;
+      case 'resync':
+        for (const live of this.#live.values()) {
+          this.#touched.delete(live);
+          if (!live.isIdle) this.#touch(live, Date.now());
+        }
+    }
+    this.#options.hear(message);
+  }
+
+  async #reload(session: Session): Promise<void> {
+    const record = await this.#options.store.get(session.record.id);
+    if (record !== undefined) session.record = record;
+  }
+}

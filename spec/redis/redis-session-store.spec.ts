@@ -1,0 +1,120 @@
+/** The store in Redis: records, caps and what is unreadable. */
+import type { RedisSessionStore } from 'express-mcp/redis';
+import type { SharedSettings } from '../../lib/sessions/shared-store';
+import { createRedis, describeRedis } from '../support/redis';
+import type { Redis } from '../support/redis';
+import { createRecord, describeSessionStore } from '../support/session-store-contract';
+
+describeRedis('The store in Redis', () => {
+  let redis: Redis;
+  let prefix = 0;
+  beforeAll(async () => {
+    redis = await createRedis();
+  });
+  afterAll(() => redis.close());
+
+  describeSessionStore('redisSessions', async () => {
+    prefix += 1;
+    const [store, another] = [1, 2].map(() => redis.createStore({ prefix: `contract:${prefix}` }));
+    return { store: store!, another: another! };
+  });
+
+  function join(settings: Partial<SharedSettings> = {}): RedisSessionStore {
+    const store = redis.createStore({ prefix: `caps:${prefix}` });
+    store.shared.join({
+      maxSessions: 100,
+      maxSessionsPerPrincipal: 100,
+      idleMs: 60_000,
+      evictableAfterMs: 30_000,
+      streamLimit: 100,
+      streamBytes: 10_000,
+      historyMs: 60_000,
+      hear() {},
+      onError() {},
+      ...settings,
+    });
+    return store;
+  }
+
+  const opened = { opened: true, evicted: [], seq: 0 };
+  const full = { opened: false, evicted: [], seq: 0 };
+
+  it('counts sessions of a principal over all nodes', async () => {
+    prefix += 1;
+    const [a, b] = [join({ maxSessionsPerPrincipal: 2 }), join({ maxSessionsPerPrincipal: 2 })];
+    expect(await a!.shared.open(createRecord('1', { principal: 'alice' }))).toEqual(opened);
+    expect(await b!.shared.open(createRecord('2', { principal: 'alice' }))).toEqual(opened);
+    expect(await a!.shared.open(createRecord('3', { principal: 'alice' }))).toEqual(full);
+    expect(await a!.shared.open(createRecord('4', { principal: 'bob' }))).toEqual(opened);
+    expect(await b!.get('3')).toBeUndefined();
+    await b!.shared.end('1', 'client');
+    expect(await a!.shared.open(createRecord('5', { principal: 'alice' }))).toEqual(opened);
+  });
+
+  it('holds the cap against many that open at once', async () => {
+    prefix += 1;
+    const nodes = [join({ maxSessions: 5 }), join({ maxSessions: 5 })];
+    const openings = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => nodes[n % 2]!.shared.open(createRecord(`${n}`))),
+    );
+    expect(openings.filter((opening) => opening.opened)).toHaveLength(5);
+  });
+
+  it('makes room by what has been idle for long enough', async () => {
+    prefix += 1;
+    const store = join({ maxSessions: 2, evictableAfterMs: 0 });
+    await store.shared.open(createRecord('1'));
+    await store.shared.open(createRecord('2'));
+    await store.shared.touch(createRecord('1'));
+    // Milliseconds are the grain of its clock: the order of equals is that of their ids.
+    const { opened, evicted } = await store.shared.open(createRecord('3'));
+    expect([opened, evicted.length]).toEqual([true, 1]);
+  });
+
+  it('lets sessions end by themselves', async () => {
+    prefix += 1;
+    const store = join({ idleMs: 40, maxSessions: 1, evictableAfterMs: 10_000 });
+    const record = createRecord('1', { principal: 'alice' });
+    await store.shared.open(record);
+    await store.update({ ...record, initialized: true });
+    const start = Date.now();
+    while ((await store.get('1')) !== undefined) expect(Date.now() - start).toBeLessThan(5_000);
+    expect(await store.shared.touch(record)).toBe(false);
+    expect(await store.shared.open(createRecord('2'))).toEqual(opened);
+  });
+
+  it.each([
+    ['another version', { v: '2', r: '{}' }],
+    ['no JSON', { v: '1', r: '{' }],
+    ['no object', { v: '1', r: '[]' }],
+    ['an unknown revision', { v: '1', r: '{"revision":"1999-01-01","clientInfo":{},"capabilities":{}}' }],
+    ['a modern revision', { v: '1', r: '{"revision":"2026-07-28","clientInfo":{},"capabilities":{}}' }],
+    ['no version', { x: '1' }],
+  ])('takes a record of %s for an ended session', async (_, fields) => {
+    prefix += 1;
+    const store = redis.createStore({ prefix: `bad:${prefix}` });
+    await redis.command('HSET', `{bad:${prefix}:a}`, ...Object.entries(fields).flat());
+    expect(await store.get('a')).toBeUndefined();
+  });
+
+  it('keeps changes of two nodes that do not know of each other', async () => {
+    prefix += 1;
+    const [a, b] = [1, 2].map(() => redis.createStore({ prefix: `both:${prefix}` }));
+    await a!.create(createRecord('a', { subscriptions: ['x'] }));
+    const [onA, onB] = [(await a!.get('a'))!, (await b!.get('a'))!];
+    onA.subscriptions = ['x', 'y'];
+    onB.subscriptions = [];
+    onB.logLevel = 'error';
+    onA.initialized = true;
+    await Promise.all([a!.update(onA), b!.update(onB)]);
+    expect(await a!.get('a')).toMatchObject({ subscriptions: ['y'], logLevel: 'error', initialized: true });
+  });
+
+  it('spends an approval once, whichever node is asked', async () => {
+    prefix += 1;
+    const [a, b] = [join(), join()];
+    const spent = await Promise.all([a, b, a, b].map((store) => store!.shared.spend('n', Date.now() + 60_000)));
+    expect(spent.filter(Boolean)).toHaveLength(1);
+    expect(await a!.shared.spend('late', Date.now() - 1)).toBe(false);
+  });
+});
