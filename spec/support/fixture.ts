@@ -19,6 +19,8 @@ export interface FixtureOptions {
   bearer?: boolean;
   /** Where the endpoint is mounted; `/mcp` by default. */
   mount?: string;
+  /** `false`: without the usual tools, one of which is sensitive. */
+  tools?: false;
   /** Register more, before the mount. */
   setup?(server: McpServer): void;
   /** Another Express than the installed one. */
@@ -51,7 +53,7 @@ export async function createFixture(options: FixtureOptions = {}): Promise<Fixtu
     { name: 'fixture', version: '1.2.3', instructions: 'For specs.' },
     { authorizer: allowAll, readAuthorizer: allowAll, onError, ...options.server },
   );
-  registerTools(server, probe);
+  if (options.tools !== false) registerTools(server, probe);
   registerFeatures(server);
   options.setup?.(server);
 
