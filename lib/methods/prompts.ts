@@ -55,7 +55,7 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
   };
   const { name, definition } = prompt;
   /** What the caller gets who may know of the prompt; the others hear that there is none. */
-  const refuse = async (asked: number, refusal: () => McpError): Promise<McpError> =>
+  const refuse = async (asked: number, refusal: () => unknown): Promise<unknown> =>
     (await isPromptShown(core, prompt, context)) ? refusal() : unknownPrompt(core, name, context, asked + 1);
   let args: unknown;
   try {
@@ -68,7 +68,10 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
       );
     args = parsed.value;
   } catch (error) {
-    throw error instanceof McpError ? await refuse(0, () => error) : error;
+    const refusal = await refuse(0, () => error);
+    // A fault that the caller is not shown, since the prompt is hidden: somebody hears of it all the same.
+    if (refusal !== error && !(error instanceof McpError)) core.onError(error, context);
+    throw refusal;
   }
   const question = { operation: 'call', kind: 'prompt', method: 'prompts/get', name, definition } as const;
   const decision = await authorizeRead(core, { ...question, arguments: args as Record<string, unknown> }, context);

@@ -47,10 +47,10 @@ export async function callTool(
     parsed = isPromise(validation) ? await validation : validation;
     if (parsed.issues === undefined) checkMirrored(tool, params, context);
   } catch (error) {
-    if (!(error instanceof McpError)) throw error;
-    return refuse(core, tool, context, 0, () => {
+    const refusal = () => {
       throw error;
-    });
+    };
+    return refuse(core, tool, context, 0, refusal, error);
   }
   const { issues } = parsed;
   if (issues !== undefined) return refuse(core, tool, context, 0, () => invalidArguments(tool, describeIssues(issues)));
@@ -97,6 +97,7 @@ export async function callTool(
  *
  * @param asked How often the authorizer was asked.
  * @param refusal What the caller gets or is thrown if it may.
+ * @param fault What went wrong: if it is no answer to the caller, somebody hears of it even where the tool is hidden.
  */
 async function refuse(
   core: ServerCore,
@@ -104,9 +105,11 @@ async function refuse(
   context: CallContext,
   asked: number,
   refusal: () => CallToolResult,
+  fault?: unknown,
 ): Promise<CallToolResult> {
   const shown = isToolShown(core, tool, context);
   if (isPromise(shown) ? await shown : shown) return refusal();
+  if (fault !== undefined && !(fault instanceof McpError)) core.onError(fault, context);
   return unknownTool(core, tool.name, context, asked + 1, tool);
 }
 

@@ -23,6 +23,11 @@ function register(server: McpServer): void {
     required: ['account'],
   };
   server.registerTool(hidden, { inputSchema }, () => 'opened');
+  const broken = z.object({ topic: z.string().optional() }).refine(() => {
+    throw new Error('a bug in the schema');
+  });
+  server.registerTool('picky', { inputSchema: broken }, () => 'picked');
+  server.registerPrompt('picky', { argsSchema: broken }, () => 'picked');
   server.registerPrompt(
     hidden,
     { argsSchema: z.object({ topic: z.string() }), complete: { topic: () => ['gold'] } },
@@ -46,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 beforeEach(() => {
   const mayKnow = (name: string, principal: string | undefined) =>
-    principal === 'alice' || !(name === hidden || name === 'box');
+    principal === 'alice' || ![hidden, 'box', 'picky'].includes(name);
   tools.decide = ({ name }, { principal }) => (mayKnow(name, principal) ? allow() : deny('Only for alice'));
   reads.decide = ({ name }, { principal }) => (mayKnow(name, principal) ? allow() : deny('Only for alice'));
   tools.taken();
@@ -155,6 +160,16 @@ describe('a tool that is hidden, modern era', () => {
     };
     await expectAlike((name) => call(name, right, account));
     expect(fixture.errors.splice(0).length).toBeGreaterThan(0);
+  });
+
+  it('is answered so when its schema fails, of which onError hears', async () => {
+    const { text } = await modern(fixture, bob).callTool('picky', {}, { id: 1 });
+    expect(text.replaceAll('picky', missing)).toBe((await modern(fixture, bob).callTool(missing, {}, { id: 1 })).text);
+    expect(fixture.errors.splice(0).map(String)).toEqual(['Error: a bug in the schema']);
+    // She who may know of it gets what every fault gets.
+    const hers = await modern(fixture, alice).callTool('picky', {});
+    expect(hers.response?.error?.code).toBe(-32603);
+    expect(fixture.errors.splice(0)).toHaveLength(1);
   });
 
   it('takes as long to refuse, since the authorizer takes its time for each question', async () => {
@@ -299,6 +314,15 @@ describe.each(['modern', 'legacy'])('what is hidden from reading, %s era', (era)
     // A demand for scopes would show that there is something.
     reads.decide = ({ name }) => (name === hidden || name === 'box' ? deny('no', { scopes: ['vault'] }) : allow());
     await expectAlike(written);
+  });
+
+  it('is answered so when its schema fails, of which onError hears', async () => {
+    const [broken, none] = [
+      await request('prompts/get', { name: 'picky' }),
+      await request('prompts/get', { name: missing }),
+    ];
+    expect(broken.text.replaceAll('picky', missing)).toBe(none.text);
+    expect(fixture.errors.splice(0).map(String)).toEqual(['Error: a bug in the schema']);
   });
 
   it('is in no list, page or cursor', async () => {

@@ -105,6 +105,34 @@ describe('a parked call', () => {
     }
   });
 
+  it('shows so even after large steps of the handler', async () => {
+    policy.decide = () => allow();
+    const server = createServer((made) =>
+      made.registerTool('far', {}, async (_args, context) => {
+        for (const step of [-1e15, 1e15]) {
+          context.progress(step);
+          await context.elicit(`${step}`, { message: 'Go on?', schema: z.object({}) });
+        }
+      }),
+    );
+    jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
+    try {
+      const client = await connectTo(server);
+      const call = client.callTool('far', {}, { meta: { progressToken: 'p' } });
+      const progress = () => client.heard.filter(({ method }) => method === 'notifications/progress');
+      for (const signs of [2, 4]) {
+        const { id } = await question(client);
+        await jest.advanceTimersByTimeAsync(5_000);
+        expect(progress()).toHaveLength(signs);
+        await reply(client, id, { action: 'accept', content: {} });
+      }
+      await call;
+      client.close();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   it('shows nothing to a client that wants no progress', async () => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
     try {

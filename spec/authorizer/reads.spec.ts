@@ -3,6 +3,7 @@ import { allow, deny, elicit } from 'express-mcp';
 import type { McpServer, McpServerOptions, ReadQuestion, ToolQuestion } from 'express-mcp';
 import * as z from 'zod';
 import { connect, eras } from '../support/eras';
+import { join } from '../support/memory';
 import {
   answer,
   approvalKey,
@@ -17,8 +18,9 @@ import {
   responseOn,
   yes,
 } from '../support/questions';
-import { serve } from '../support/serve';
+import { createServer, serve } from '../support/serve';
 import type { Served } from '../support/serve';
+import { modernRevision } from '../support/schema';
 import { legacySession, modern } from '../support/wire';
 import type { Reply } from '../support/wire';
 
@@ -242,6 +244,53 @@ describe('approval, legacy era', () => {
     await answer(session, (await questionOn(refused)).id, { action: 'decline' });
     expect(denialIn(await responseOn(refused))).toMatchObject({ code: 'authorization_denied', prompt: 'Sure?' });
     expect(ran).toEqual(one.runs);
+  });
+});
+
+describe('a call that is cancelled between the yes and the run', () => {
+  /** Fields whose check begins, and then waits. */
+  function gated() {
+    let begin!: () => void;
+    let go!: () => void;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const open = new Promise<void>((resolve) => (go = resolve));
+    const fields = z.object({ note: z.string().optional() }).refine(async () => {
+      begin();
+      await open;
+      return true;
+    });
+    policy.decide = ({ operation }) => (operation === 'call' ? elicit({ message: 'Sure?', fields }) : allow());
+    return { begun, go };
+  }
+
+  it.each(both)('does not run, legacy era: %s', async (_what, one) => {
+    const { begun, go } = gated();
+    const session = await legacySession(await start(), { capabilities: forms });
+    const stream = await session.stream(one.method, one.params, { id: 'gone' });
+    await answer(session, (await questionOn(stream)).id, yes);
+    await begun;
+    await session.notify('notifications/cancelled', { requestId: 'gone' });
+    go();
+    await stream.ended;
+    expect((await session.request('ping')).status).toBe(200);
+    expect(ran).toEqual([]);
+  });
+
+  it.each(both)('does not run, modern era: %s', async (_what, one) => {
+    const { begun, go } = gated();
+    const client = await join(createServer(register, { server: { readAuthorizer: policy.hook } }), {
+      revision: modernRevision,
+      capabilities: forms,
+    });
+    const { result } = await client.request(one.method, one.params);
+    const retry = { ...one.params, requestState: result?.requestState, inputResponses: { [approvalKey]: yes } };
+    const cancelled = client.request(one.method, retry, { id: 'gone' }).catch(() => 'not answered');
+    await begun;
+    await client.notify('notifications/cancelled', { requestId: 'gone' });
+    go();
+    expect(await cancelled).toBe('not answered');
+    expect(ran).toEqual([]);
+    client.close();
   });
 });
 
