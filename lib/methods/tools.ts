@@ -9,6 +9,7 @@ import { denialOf, denialResult } from '../authorizer/denial';
 import { checkRounds } from '../authorizer/rounds';
 import type { CallContext } from '../context';
 import type { ServerCore } from '../core';
+import type { ProvidedTool, ToolProvider } from '../declarations';
 import { ErrorCode, McpError, readMessage, ToolError } from '../protocol/errors';
 import { mirrorMismatch } from '../protocol/mirrored-params';
 import { parseCallToolParams, parseListParams } from '../protocol/params';
@@ -162,16 +163,45 @@ function toErrorResult(error: unknown, exposeErrors: boolean): CallToolResult | 
 
 /** The provider's tool of that name, or else any other tool of the server. */
 async function findProvided(
-  { registry: { provider, tools } }: ServerCore,
+  core: ServerCore,
   name: string,
   context: CallContext,
 ): Promise<{ provided?: ToolEntry; other?: ToolEntry }> {
+  const { provider, tools } = core.registry;
   const [registered] = tools.values();
   if (provider === undefined) return { other: registered };
   const listed = await provider.listTools(context);
-  const provided = listed.find((tool) => tool.name === name);
-  if (provided !== undefined) return { provided: createProvidedEntry(provided, provider) };
-  return { other: registered ?? (listed[0] && createProvidedEntry(listed[0], provider)) };
+  const named = listed.find((tool) => tool?.name === name);
+  const provided = named && readyOrReported(core, named, provider, context);
+  if (provided !== undefined) return { provided };
+  return { other: registered ?? (listed[0] && readyOrReported(core, listed[0], provider, context)) };
+}
+
+/** The tool made ready. One that cannot be is a fault that its provider hears of, and takes no other tool with it. */
+function readyOrReported(
+  core: ServerCore,
+  tool: ProvidedTool,
+  provider: ToolProvider,
+  context: CallContext,
+): ToolEntry | undefined {
+  try {
+    return createProvidedEntry(tool, provider);
+  } catch (error) {
+    core.onError(error, context);
+    return undefined;
+  }
+}
+
+/** By name, in the order of the list; of two with one name the registered one, or the first. */
+async function allTools(core: ServerCore, context: CallContext): Promise<ReadonlyMap<string, ToolEntry>> {
+  const { provider, tools } = core.registry;
+  if (provider === undefined) return tools;
+  const all = new Map(tools);
+  for (const tool of await provider.listTools(context)) {
+    const entry = readyOrReported(core, tool, provider, context);
+    if (entry !== undefined && !all.has(entry.name)) all.set(entry.name, entry);
+  }
+  return all;
 }
 
 async function listTools(
@@ -179,13 +209,8 @@ async function listTools(
   { cursor }: { cursor?: string | null },
   context: CallContext,
 ): Promise<object> {
-  const { provider, tools } = core.registry;
-  const provided =
-    provider === undefined
-      ? []
-      : (await provider.listTools(context)).map((tool) => createProvidedEntry(tool, provider));
-  const entries = [...tools.values(), ...provided.filter(({ name }) => !tools.has(name))];
-  const shown = await visible(entries, (tool) => isToolShown(core, tool, context));
+  const tools = await allTools(core, context);
+  const shown = await visible(tools.values(), (tool) => isToolShown(core, tool, context));
   const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
   const { revision } = context.requestMeta;
   return {
