@@ -112,9 +112,8 @@ async function examine(input: Input, send: (sent: Input) => Promise<IncomingMess
     await check(await inTime(send(sent)), sent);
   } catch (error) {
     const { method, headers, body } = sent;
-    throw new Error(
-      `${method} ${JSON.stringify(headers)} ${JSON.stringify(body.toString('latin1'))}: ${String(error)}`,
-    );
+    const said = `${method} ${JSON.stringify(headers)} ${JSON.stringify(body.toString('latin1'))}`;
+    throw new Error(`${said}: ${String(error)}`, { cause: error });
   }
 }
 

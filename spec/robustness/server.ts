@@ -13,7 +13,7 @@ export function registerHarmless(server: McpServer): void {
       inputSchema: z.object({ a: z.number(), b: z.number().optional() }),
       outputSchema: z.object({ sum: z.number() }),
     },
-    ({ a, b = 0 }) => ({ structuredContent: { sum: a + b } }),
+    ({ a, b = 0 }) => ({ sum: a + b }),
   );
   server.registerTool('report', {}, (_args, ctx) => {
     ctx.progress(1, 2, 'half');

@@ -234,7 +234,7 @@ export const rawRequests: fc.Arbitrary<(path: string, session: Headers) => Buffe
     weight: 4,
     arbitrary: fc
       .tuple(inputs, fc.option(damage, { freq: 6 }), fc.option(damage, { freq: 2 }))
-      .map(([input, ...harms]) => (path, session) => {
+      .map(([input, ...harms]) => (path: string, session: Headers) => {
         const whole = bytesOf(input, path, session);
         return harms.reduce((bytes, harm) => (harm === null ? bytes : damaged(bytes, harm)), whole);
       }),

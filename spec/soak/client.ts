@@ -46,14 +46,14 @@ export async function live(client: SoakClient): Promise<void> {
   try {
     session = await legacySession({ url }, { revision, headers, capabilities: { elicitation: {} } });
   } catch (error) {
-    // At a cap: the client has been told.
-    if (!/answered (429|503)/.test(String(error))) throw error;
+    // At a cap, or so late that the session was given up: the client has been told.
+    if (!/answered (404|429|503)/.test(String(error))) throw error;
     return;
   }
   const standing = chance(0.3) ? await session.get() : undefined;
   for (let left = 3; left > 0; left -= 1) {
     await pick(legacyDeeds)(session, tally, url);
-    await delay(Math.random() * 300);
+    await delay(Math.random() * 2_000);
   }
   standing?.close();
   if (chance(0.1)) await session.delete();

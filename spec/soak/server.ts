@@ -61,9 +61,9 @@ server.registerTool('ask', { inputSchema: text }, async (args, ctx) => {
 
 const router = mcpRouter(server, {
   principal: (req) => req.headers['x-client'] as string | undefined,
-  sessionIdleMs: 1_500,
+  sessionIdleMs: 10_000,
   keepAliveMs: 500,
-  historyMs: 1_500,
+  historyMs: 5_000,
   retryMs: 50,
   maxSocketBytes: 64 * 1024,
 });
