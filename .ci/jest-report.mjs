@@ -18,6 +18,8 @@ if (command === 'failed') {
   const specs = files.flatMap(({ assertionResults }) => assertionResults);
   const count = (status) => specs.filter((spec) => spec.status === status).length;
   // A file that could not run has no specs of its own to count.
-  const broken = files.filter((file) => failed(file) && !file.assertionResults.some(({ status }) => status === 'failed'));
+  const broken = files.filter(
+    (file) => failed(file) && !file.assertionResults.some(({ status }) => status === 'failed'),
+  );
   console.log(`${count('passed')} passed, ${count('failed') + broken.length} failed`);
 }
