@@ -86,10 +86,13 @@ describe('with tokens', () => {
 });
 
 describe('with the option principal', () => {
+  let fixture: Fixture;
+  beforeEach(async () => {
+    fixture = await createFixture({ router: { principal: (req) => req.headers['x-user'] as string | undefined } });
+  });
+  afterEach(() => fixture.close());
+
   it('decides whose the session is', async () => {
-    const fixture = await createFixture({
-      router: { principal: (req) => req.headers['x-user'] as string | undefined },
-    });
     const session = await legacySession(fixture, { headers: { 'X-User': 'carol' } });
     expect(textOf(await session.callTool('caller'))).toBe('carol');
     for (const user of ['dave', undefined]) {
@@ -98,16 +101,11 @@ describe('with the option principal', () => {
       const stream = await openStream(fixture.url, { headers: { ...session.headers, 'X-User': user } });
       expect(stream.status).toBe(404);
     }
-    await fixture.close();
   });
 
   it('a session that nobody opened is not for somebody', async () => {
-    const fixture = await createFixture({
-      router: { principal: (req) => req.headers['x-user'] as string | undefined },
-    });
     const session = await legacySession(fixture);
     expect((await session.request('ping', undefined, { headers: { 'X-User': 'carol' } })).status).toBe(404);
     expect((await session.request('ping')).status).toBe(200);
-    await fixture.close();
   });
 });
