@@ -17,6 +17,8 @@ export interface Notice {
   readonly mergeKey?: string;
   /** The resource that changed: only for those who asked for it. */
   readonly uri?: string;
+  /** Another process said it, to all that share a store. */
+  readonly elsewhere?: boolean;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Session, SessionEndReason } from '../sessions/session';
 import { Sessions } from '../sessions/sessions';
 import type { LiveSessions } from '../sessions/sessions';
 import { SharedSessions } from '../sessions/shared-sessions';
+import type { SharedNotice } from '../sessions/shared-store';
 import { HttpError } from './http-error';
 import type { McpRouterOptions, MountOptions } from './options';
 import { Places } from './places';
@@ -98,7 +99,12 @@ export class Mount {
     this.sessions =
       shared === undefined
         ? new Sessions(limits)
-        : new SharedSessions({ ...limits, shared, historyMs: options.historyMs, hear() {} });
+        : new SharedSessions({
+            ...limits,
+            shared,
+            historyMs: options.historyMs,
+            hear: (notice) => this.#heardElsewhere(notice),
+          });
     // Whatever door an approval comes in through: it is used once on all nodes.
     if (shared !== undefined) core.spent = shared;
     core.listeners.add(this.#hear);
@@ -173,6 +179,7 @@ export class Mount {
       this.#undeliverable += 1;
       return false;
     }
+    if (session.elsewhere !== undefined) return session.elsewhere.tell(json, mergeKey);
     if (session.standalone.send(json, mergeKey)) return true;
     // A session that never listens is not failed for notices that it cannot know of.
     if (session.listened) this.endSession(session, 'inbox-full');
@@ -185,8 +192,19 @@ export class Mount {
     this.sessions.end(session, reason).catch((error: unknown) => this.onError(error));
   }
 
-  readonly #hear = ({ message, mergeKey, uri }: Notice): void => {
+  /** Other nodes' notices are for whoever listens here, and go no further. */
+  #heardElsewhere(notice: SharedNotice): void {
+    const heard = { ...notice, elsewhere: true };
+    for (const listener of this.core.listeners) listener(heard);
+  }
+
+  readonly #hear = (notice: Notice): void => {
+    if (this.sessions instanceof SharedSessions) {
+      if (notice.elsewhere !== true) this.sessions.publish(notice);
+      return;
+    }
     if (!this.options.serverMessages) return;
+    const { message, mergeKey, uri } = notice;
     let json: string | undefined;
     for (const session of this.sessions) {
       const { record } = session;

@@ -98,7 +98,10 @@ export class Reply implements Open {
     const { inboxLimit, inboxBytes, retryMs, serverMessages } = this.#mount.options;
     const session = this.#session;
     // What no GET can resume is not made to look as if.
-    const opened = serverMessages && session?.endReason === undefined ? session?.openStream() : undefined;
+    const opened =
+      serverMessages && session?.endReason === undefined
+        ? session?.openStream(() => this.calls.map(({ requestId }) => requestId!))
+        : undefined;
     const stream = (this.#stream =
       opened?.stream ??
       new Stream({ waitingLimit: inboxLimit, waitingBytes: inboxBytes, historyLimit: 0, historyBytes: 0 }));

@@ -1,5 +1,6 @@
 /** GET: the stream of what the server says on its own, or a reply's stream resumed. DELETE: the session's end. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isPromise } from '../authorizer/authorize';
 import { ErrorCode } from '../protocol/errors';
 import type { Session } from '../sessions/session';
 import { standaloneStreamId } from '../sessions/session';
@@ -36,12 +37,14 @@ export async function getStream(mount: Mount, req: IncomingMessage, res: ServerR
   const identity = identify(req, mount.options);
   checkDecided(mount.core, 'any', req);
   const session = await findSession(mount, req, identity);
+  const lastEventId = req.headers['last-event-id'];
+  const resumed = lastEventId === undefined || lastEventId === '' ? undefined : parseLastEventId(session, lastEventId);
+  const streamId = resumed?.streamId ?? standaloneStreamId;
+  const finding = mount.sessions.findStream(session, streamId, resumed?.position);
+  const stream = isPromise(finding) ? await finding : finding;
   // The client has gone meanwhile: there is nobody to open a stream for.
   if (res.destroyed) return;
-  const lastEventId = req.headers['last-event-id'];
-  const resumed = lastEventId === undefined || lastEventId === '' ? undefined : findResumed(session, lastEventId);
-  const streamId = resumed?.streamId ?? standaloneStreamId;
-  const stream = resumed?.stream ?? session.standalone;
+  if (stream?.reaches(resumed?.position ?? 0) !== true) throw notResumable();
   if (streamId === standaloneStreamId) {
     checkLeapfrog(session, stream);
     // Its place goes to its successor.
@@ -54,22 +57,16 @@ export async function getStream(mount: Mount, req: IncomingMessage, res: ServerR
   );
 }
 
-/** @throws {HttpError} 400 for an event that is none of this session's, or whose stream is forgotten. */
-function findResumed(
-  session: Session,
-  lastEventId: string | string[],
-): { streamId: string; stream: Stream; position: number } {
+/** @throws {HttpError} 400 for an event that is none of this session's. */
+function parseLastEventId(session: Session, lastEventId: string | string[]): { streamId: string; position: number } {
   const event = typeof lastEventId === 'string' ? parseEventId(lastEventId, session) : undefined;
-  const stream =
-    event === undefined
-      ? undefined
-      : event.streamId === standaloneStreamId
-        ? session.standalone
-        : session.findStream(event.streamId);
-  if (event === undefined || stream === undefined || !stream.reaches(event.position)) {
-    throw new HttpError(400, ErrorCode.InvalidRequest, 'Last-Event-ID names no event that can be resumed after');
-  }
-  return { ...event, stream };
+  if (event === undefined) throw notResumable();
+  return event;
+}
+
+/** Another session's event, one that never was, or one whose stream is forgotten. */
+function notResumable(): HttpError {
+  return new HttpError(400, ErrorCode.InvalidRequest, 'Last-Event-ID names no event that can be resumed after');
 }
 
 /** @throws {HttpError} 409 while the newer of two live streams has just won. */

@@ -6,6 +6,7 @@ import { Connection } from './connection';
 import type { RedisClient } from './connection';
 import { createKeys, isSessionId } from './keys';
 import type { Keys } from './keys';
+import { createRedisStreams } from './redis-streams';
 import { decodeRecord, encodeChange, encodeRecord } from './record';
 import type { Fields } from './record';
 import { changeSession, createSession, endSession, keepPlace } from './session-scripts';
@@ -60,6 +61,7 @@ export class RedisSessionStore implements SessionStore {
     });
     this.shared = {
       node,
+      streams: createRedisStreams(this.#redis, this.#keys, node, () => this.#limits),
       join: (settings) => this.#join(settings),
       open: (record) => this.#open(record),
       end: (id, reason) => this.#end(id, { kind: 'ended', id, reason }),
@@ -95,7 +97,12 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async create(record: SessionRecord): Promise<void> {
-    const fields = Object.entries(encodeRecord(record)).flat();
+    await this.#create(record, 0);
+  }
+
+  /** @param seq The last notice that it cannot have missed. */
+  async #create(record: SessionRecord, seq: number): Promise<void> {
+    const fields = Object.entries({ ...encodeRecord(record), q: String(seq) }).flat();
     await this.#redis.run(createSession, [this.#keys.session(record.id)], [this.#limits.idleMs, ...fields]);
     this.#remember(record);
   }
@@ -147,13 +154,13 @@ export class RedisSessionStore implements SessionStore {
     const reply = await this.#redis.run(takePlace, keys, this.#placeArguments(record.id));
     const [opened, seq, ...evicted] = reply as [number, number, ...string[]]; // as the script returns it
     if (opened !== 1) return { opened: false, evicted: [], seq };
-    await this.create(record);
+    await this.#create(record, seq);
     return { opened: true, evicted, seq };
   }
 
   async #end(id: string, message: NodeMessage): Promise<SessionRecord | undefined> {
     if (!isSessionId(id)) return undefined;
-    const keys = [this.#keys.session(id), this.#keys.stream(id, '0')];
+    const keys = [this.#keys.session(id), this.#keys.stream(id, '0'), this.#keys.streamState(id, '0')];
     const args = [this.#keys.broadcastChannel, JSON.stringify(message)];
     const flat = (await this.#redis.run(endSession, keys, args)) as string[]; // HGETALL within Lua: field, value, …
     const fields = Object.fromEntries(flat.flatMap((field, n) => (n % 2 === 0 ? [[field, flat[n + 1]!]] : [])));
@@ -165,7 +172,11 @@ export class RedisSessionStore implements SessionStore {
   async #touch({ id, principal }: SessionRecord): Promise<boolean> {
     const { idleMs } = this.#limits;
     const [alive] = await Promise.all([
-      this.#redis.run(touchSession, [this.#keys.session(id)], [idleMs]),
+      this.#redis.run(
+        touchSession,
+        [this.#keys.session(id), this.#keys.stream(id, '0'), this.#keys.streamState(id, '0')],
+        [idleMs],
+      ),
       this.#redis.run(keepPlace, this.#places(principal), [id, idleMs]),
     ]);
     return alive === 1;

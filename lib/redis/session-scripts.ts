@@ -78,17 +78,20 @@ if holder then redis.call('PUBLISH', ARGV[1] .. holder, ARGV[2]) end
 return 1
 `);
 
-/** End a session, and tell every node. KEYS: the session, its stream's events. ARGV: channel, message. Returns its fields. */
+/** End a session, and tell every node. KEYS: the session, its stream's events and state. ARGV: channel, message. Returns its fields. */
 export const endSession = script(`
 local fields = redis.call('HGETALL', KEYS[1])
 if #fields == 0 then return fields end
-redis.call('DEL', KEYS[1], KEYS[2])
+redis.call('DEL', unpack(KEYS))
 redis.call('PUBLISH', ARGV[1], ARGV[2])
 return fields
 `);
 
-/** KEYS: the session. ARGV: idleMs. Returns 0 if it has ended. */
-export const touchSession = script(`return redis.call('PEXPIRE', KEYS[1], ARGV[1])`);
+/** KEYS: the session, its stream's events and state. ARGV: idleMs. Returns 0 if it has ended. */
+export const touchSession = script(`
+for i = 2, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
+return redis.call('PEXPIRE', KEYS[1], ARGV[1])
+`);
 
 /** KEYS: the nonce. ARGV: lifetime in milliseconds. Returns 1 the first time only. */
 export const spendNonce = script(`

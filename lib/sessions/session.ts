@@ -25,6 +25,10 @@ export interface Elsewhere {
   /** Hand an answer to the node that asked. @returns False if that is gone, or never was. */
   answer(response: JsonRpcResponse): Promise<boolean>;
   cancel(id: RequestId, reason: unknown): Promise<void>;
+  /** Let other nodes know what `stream` carries. */
+  log(streamId: string, stream: Stream, requestIds: () => RequestId[]): void;
+  /** Say something on the session's own stream. @returns False if this node does not hold it. */
+  tell(json: string, mergeKey?: string): boolean;
 }
 
 /** A session's messages that no reply carries: the standalone stream (GET). */
@@ -151,10 +155,26 @@ export class Session {
     return this.findStream(standaloneStreamId) ?? this.#addStream(standaloneStreamId);
   }
 
-  /** A stream for one reply, with the id that resumes it. */
-  openStream(): { id: string; stream: Stream } {
-    const id = (++this.#lastStream).toString(36);
-    return { id, stream: this.#addStream(id) };
+  /** A stream for one reply, with the id that resumes it. @param requestIds The requests it answers. */
+  openStream(requestIds: () => RequestId[] = () => []): { id: string; stream: Stream } {
+    // Other nodes count for themselves.
+    const id = this.elsewhere === undefined ? (++this.#lastStream).toString(36) : nanoid(10);
+    const stream = this.#addStream(id);
+    this.elsewhere?.log(id, stream, requestIds);
+    return { id, stream };
+  }
+
+  /** A stream that is kept elsewhere, and read here. */
+  adoptStream(id: string, stream: Stream): void {
+    (this.#streams ??= new Map()).set(id, stream);
+  }
+
+  /** It is read elsewhere now. */
+  dropStream(id: string): void {
+    const stream = this.#streams?.get(id);
+    this.#streams?.delete(id);
+    this.#finished?.delete(id);
+    stream?.close();
   }
 
   findStream(id: string): Stream | undefined {

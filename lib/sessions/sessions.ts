@@ -1,9 +1,9 @@
 /** The live sessions of one mount: opened, found, bounded, ended. */
 import { nanoid } from 'nanoid';
-import { Session } from './session';
+import { Session, standaloneStreamId } from './session';
 import type { SessionEndReason } from './session';
 import type { SessionRecord, SessionStore } from './session-store';
-import type { StreamLimits } from './stream';
+import type { Stream, StreamLimits } from './stream';
 
 /** At a cap, a session that has been idle for this long makes room. */
 export const evictableAfterMs = 60_000;
@@ -29,6 +29,8 @@ export interface LiveSessions extends Iterable<Session> {
   find(id: string, principal: string | undefined): Promise<Session | undefined>;
   findLive(id: string, principal: string | undefined): Session | undefined;
   hasRoom(principal: string | undefined): boolean;
+  /** The stream of this id, to be read here. @param after What the client has seen, where it resumes. */
+  findStream(session: Session, id: string, after: number | undefined): Stream | undefined | Promise<Stream | undefined>;
   save(session: Session): Promise<void>;
   end(session: Session, reason: SessionEndReason): Promise<void>;
   sweep(now: number): Promise<void>;
@@ -82,6 +84,10 @@ export class Sessions implements LiveSessions {
     if (session === undefined || session.record.principal !== principal) return undefined;
     session.lastActiveAt = Date.now();
     return session;
+  }
+
+  findStream(session: Session, id: string): Stream | undefined {
+    return id === standaloneStreamId ? session.standalone : session.findStream(id);
   }
 
   async save(session: Session): Promise<void> {

@@ -6,7 +6,9 @@ import type { SessionEndReason } from './session';
 import type { SessionRecord } from './session-store';
 import type { LiveSessions, SessionsOptions } from './sessions';
 import { evictableAfterMs } from './sessions';
-import type { NodeMessage, SharedPart } from './shared-store';
+import { NodeStreams } from './node-streams';
+import type { NodeMessage, SharedNotice, SharedPart } from './shared-store';
+import type { Stream } from './stream';
 
 /** How often a session in use is reported to the store, at most. */
 const touchIntervalMs = 5_000;
@@ -14,11 +16,14 @@ const touchIntervalMs = 5_000;
 /** A copy that nobody has used here for this long goes; the store keeps the session. */
 const unloadAfterMs = 60_000;
 
+/** How long the store may take to hear the last of what ran here. */
+const lastWordsMs = 1_000;
+
 export interface SharedSessionsOptions extends SessionsOptions {
   readonly shared: SharedPart;
   readonly historyMs: number;
-  /** Hears what is not about one session alone. */
-  readonly hear: (message: NodeMessage) => void;
+  /** Hears every notice of other nodes. */
+  readonly hear: (notice: SharedNotice) => void;
 }
 
 /** Owns the copies of a mount. Bounded by what is in use; swept by {@link SharedSessions.sweep}; emptied by {@link SharedSessions.endAll}. */
@@ -27,6 +32,7 @@ export class SharedSessions implements LiveSessions {
   readonly #live = new Map<string, Session>();
   /** When the store was last told that a session is in use. */
   readonly #touched = new WeakMap<Session, number>();
+  readonly #streams: NodeStreams;
   /** Opened here: this node tells of their end by idleness. */
   readonly #openedHere = new WeakSet<Session>();
 
@@ -44,6 +50,13 @@ export class SharedSessions implements LiveSessions {
       historyMs: options.historyMs,
       hear: (message) => this.#hear(message),
       onError: options.onError,
+    });
+    this.#streams = new NodeStreams({
+      shared,
+      limits: streamLimits,
+      fail: (session, reason) => void this.end(session, reason).catch(options.onError),
+      onError: options.onError,
+      hear: options.hear,
     });
   }
 
@@ -96,6 +109,15 @@ export class SharedSessions implements LiveSessions {
     return session;
   }
 
+  findStream(session: Session, id: string, after: number | undefined): Promise<Stream | undefined> {
+    return this.#streams.find(session, id, after);
+  }
+
+  /** Say something to every session and every node. */
+  publish(notice: SharedNotice): void {
+    this.#streams.publish(notice);
+  }
+
   async save(session: Session): Promise<void> {
     await this.#options.store.update(session.record);
   }
@@ -134,13 +156,19 @@ export class SharedSessions implements LiveSessions {
     const { id } = session.record;
     const record = await this.#options.store.get(id);
     if (!session.isIdle || !this.#live.has(id)) return;
+    if (record !== undefined && session.isHeld) {
+      session.lastActiveAt = Date.now();
+      return;
+    }
     this.#unload(session, 'idle');
     if (record === undefined && this.#openedHere.has(session)) this.#options.onEnd(session, 'idle');
   }
 
   /** Sessions outlive their nodes: what runs here ends, what is stored stays. */
   async endAll(reason: SessionEndReason): Promise<void> {
-    for (const session of [...this.#live.values()]) this.#unload(session, reason);
+    for (const session of this.#live.values()) session.end(reason);
+    await this.#streams.end(lastWordsMs);
+    this.#live.clear();
     await this.#options.shared.leave();
   }
 
@@ -156,6 +184,8 @@ export class SharedSessions implements LiveSessions {
       node: shared.node,
       answer: (response) => this.#forward(id, response),
       cancel: (requestId, reason) => shared.broadcast({ kind: 'cancel', id, requestId, reason: String(reason) }),
+      log: (streamId, stream, requestIds) => this.#streams.log(session, streamId, stream, requestIds),
+      tell: (json, mergeKey) => this.#streams.tell(session, json, mergeKey),
     };
     this.#live.set(id, session);
     return session;
@@ -172,6 +202,7 @@ export class SharedSessions implements LiveSessions {
   #unload(session: Session, reason: SessionEndReason): void {
     const { id } = session.record;
     if (this.#live.get(id) === session) this.#live.delete(id);
+    this.#streams.forget(session);
     session.end(reason);
   }
 
@@ -209,7 +240,7 @@ export class SharedSessions implements LiveSessions {
           if (!live.isIdle) this.#touch(live, Date.now());
         }
     }
-    this.#options.hear(message);
+    this.#streams.receive(message, session);
   }
 
   async #reload(session: Session): Promise<void> {

@@ -26,6 +26,8 @@ export type NodeMessage =
   | { readonly kind: 'wake'; readonly id: string; readonly streamId: string }
   /** A stream that this node held is read elsewhere now. */
   | { readonly kind: 'taken'; readonly id: string; readonly streamId: string }
+  /** Is this node there? */
+  | { readonly kind: 'ping' }
   /** Messages may have been missed: look again at all that is held. */
   | { readonly kind: 'resync' };
 
@@ -54,6 +56,57 @@ export interface Opening {
   readonly seq: number;
 }
 
+/** A message of a stream as it is stored. */
+export interface SessionEvent {
+  readonly position: number;
+  readonly json: string;
+  readonly mergeKey?: string | undefined;
+}
+
+/** What a node has to add to a reply's stream. */
+export interface StreamBatch {
+  readonly events: readonly SessionEvent[];
+  /** The requests that the reply answers: where the node dies, they are answered by errors. */
+  readonly requestIds: readonly RequestId[];
+  readonly finished: boolean;
+}
+
+/** A stream that this node holds from now on. */
+export interface HeldStream {
+  /** The node that appends to it; none for the session's own. */
+  readonly owner: string | undefined;
+  readonly finished: boolean;
+  readonly last: number;
+  /** The session's own: how far the node that held it has written. */
+  readonly written: number;
+  /** The last notice that is in it. */
+  readonly seq: number;
+}
+
+/** Streams and notices of all nodes. */
+export interface SharedStreams {
+  /** @returns False if the session has ended. */
+  appendReply(id: string, streamId: string, batch: StreamBatch): Promise<boolean>;
+  /** To the session's own stream, by the node that holds it. @returns What has been appended after `read`. */
+  appendOwn(
+    id: string,
+    events: readonly { readonly seq: number; readonly json: string; readonly mergeKey?: string | undefined }[],
+    read: number,
+    written: number,
+  ): Promise<SessionEvent[] | 'ended' | 'taken'>;
+  /** @returns Undefined if there is no such stream. */
+  hold(id: string, streamId: string): Promise<HeldStream | undefined>;
+  read(id: string, streamId: string, after: number): Promise<{ finished: boolean; events: SessionEvent[] }>;
+  /** End a reply's stream whose node is dead, with errors. */
+  abandon(id: string, streamId: string, deadNode: string): Promise<void>;
+  isAlive(node: string): Promise<boolean>;
+  /** A sign of life, every two seconds. */
+  beat(): Promise<void>;
+  publish(notice: SharedNotice): Promise<void>;
+  /** The latest notice of each key after `seq`, in order. */
+  noticesSince(seq: number): Promise<{ seq: number; notices: { seq: number; notice: SharedNotice }[] }>;
+}
+
 /** One node's part in a store that several share. Every function rejects with {@link UnavailableError}, within bounded time. */
 export interface SharedPart {
   /** This node's name; unguessable, and another one after every start. */
@@ -68,6 +121,7 @@ export interface SharedPart {
   touch(record: SessionRecord): Promise<boolean>;
   /** Spend an approval's nonce, once on all nodes. */
   spend(nonce: string, expiresAt: number): Promise<boolean>;
+  readonly streams: SharedStreams;
   /** @returns False if that node is gone. */
   send(node: string, message: NodeMessage): Promise<boolean>;
   broadcast(message: NodeMessage): Promise<void>;

@@ -19,6 +19,15 @@ export interface Sink {
   close(): void;
 }
 
+/** Hears what a stream carries. */
+export interface StreamLog {
+  append?(event: StreamEvent): void;
+  /** No more messages. */
+  finish?(): void;
+  /** The socket is gone. */
+  detached?(): void;
+}
+
 /** How much a stream may hold. */
 export interface StreamLimits {
   /** Messages and bytes not yet written; one more does not fit. */
@@ -37,16 +46,19 @@ export class Stream {
   #written = 0;
   #waitingBytes = 0;
   #writtenBytes = 0;
-  #lastPosition = 0;
+  #lastPosition: number;
   #waitingKeys: Set<string> | undefined;
   #sink: Sink | undefined;
   /** The sink wants no more until it says so. */
   #full = false;
   #finished = false;
   readonly #limits: StreamLimits;
+  log: StreamLog | undefined;
 
-  constructor(limits: StreamLimits) {
+  /** @param position The message before the first. */
+  constructor(limits: StreamLimits, position = 0) {
     this.#limits = limits;
+    this.#lastPosition = position;
   }
 
   get attached(): boolean {
@@ -96,15 +108,34 @@ export class Stream {
     // What the socket takes at once does not wait.
     const waits = this.#sink === undefined || this.#full;
     if (waits && !always && (this.waiting >= waitingLimit || this.#waitingBytes + bytes > waitingBytes)) return false;
-    (this.#events ??= []).push({ position: ++this.#lastPosition, json, bytes, mergeKey });
+    const event = { position: ++this.#lastPosition, json, bytes, mergeKey };
+    (this.#events ??= []).push(event);
+    this.log?.append?.(event);
     this.#waitingBytes += bytes;
     if (mergeKey !== undefined) (this.#waitingKeys ??= new Set()).add(mergeKey);
     this.#write();
     return true;
   }
 
+  /** Append a message that has its position already; one that is here is not appended twice. @returns False if it does not fit. */
+  put({
+    position,
+    json,
+    mergeKey,
+  }: Pick<StreamEvent, 'position' | 'json'> & { mergeKey?: string | undefined }): boolean {
+    if (position <= this.#lastPosition) return true;
+    this.#lastPosition = position - 1;
+    return this.send(json, mergeKey);
+  }
+
+  /** Is a message of this key not yet written? */
+  hasWaiting(mergeKey: string): boolean {
+    return this.#waitingKeys?.has(mergeKey) ?? false;
+  }
+
   /** No more messages: the socket is closed after the last one is written. */
   finish(): void {
+    if (!this.#finished) this.log?.finish?.();
     this.#finished = true;
     this.#write();
   }
@@ -124,7 +155,9 @@ export class Stream {
 
   /** The socket is gone; messages wait. */
   detach(sink: Sink): void {
-    if (this.#sink === sink) this.#sink = undefined;
+    if (this.#sink !== sink) return;
+    this.#sink = undefined;
+    this.log?.detached?.();
   }
 
   /** The socket takes messages again. */

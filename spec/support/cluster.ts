@@ -3,6 +3,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createFixture } from './fixture';
 import type { Fixture, FixtureOptions } from './fixture';
+import type { RedisSessionStore } from 'express-mcp/redis';
 import type { Redis } from './redis';
 
 export const secrets = ['a secret that all nodes have, of 32 bytes'];
@@ -10,7 +11,8 @@ export const secrets = ['a secret that all nodes have, of 32 bytes'];
 export interface Cluster {
   /** The proxy's. */
   url: string;
-  nodes: Fixture[];
+  nodes: (Fixture & { sessions: RedisSessionStore })[];
+  prefix: string;
   close(): Promise<void>;
 }
 
@@ -20,18 +22,21 @@ let lastPrefix = 0;
 export async function createCluster(redis: Redis, options: FixtureOptions = {}, size = 3): Promise<Cluster> {
   const prefix = `cluster:${++lastPrefix}`;
   const nodes = await Promise.all(
-    Array.from({ length: size }, () =>
-      createFixture({
+    Array.from({ length: size }, async () => {
+      const sessions = redis.createStore({ prefix });
+      const fixture = await createFixture({
         ...options,
         server: { secrets, ...options.server },
-        router: { ...options.router, sessions: redis.createStore({ prefix }) },
-      }),
-    ),
+        router: { ...options.router, sessions },
+      });
+      return { ...fixture, sessions };
+    }),
   );
   const proxy = await createRoundRobin(nodes.map(({ port }) => port));
   return {
     url: `http://127.0.0.1:${proxy.port}/mcp`,
     nodes,
+    prefix,
     async close() {
       await Promise.all([proxy.close(), ...nodes.map((node) => node.close())]);
     },

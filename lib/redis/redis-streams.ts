@@ -1,0 +1,144 @@
+/** Streams and notices in Redis: what one node does so that all others can go on with it. */
+import { ErrorCode, errorResponse } from '../protocol/errors';
+import type { SessionEvent, SharedNotice, SharedSettings, SharedStreams, StreamBatch } from '../sessions/shared-store';
+import type { Connection } from './connection';
+import type { Keys } from './keys';
+import { abandonReply, appendOwn, appendReply, beat, holdStream, isBeating } from './stream-scripts';
+import { noticesSince, publishNotice, readStream } from './stream-scripts';
+
+/** The session's own stream: what no reply carries. */
+const ownStreamId = '0';
+
+/** A node that has shown no sign of life for this long is gone. */
+const aliveMs = 6_000;
+
+/** Latest notices remembered; who has missed more than that hears of the latest only. */
+const maxNotices = 10_000;
+
+const idMark = '\u0000';
+
+export function createRedisStreams(
+  redis: Connection,
+  keys: Keys,
+  node: string,
+  settings: () => SharedSettings,
+): SharedStreams {
+  const keysOf = (id: string, streamId: string): [string, string, string] => [
+    keys.session(id),
+    keys.stream(id, streamId),
+    keys.streamState(id, streamId),
+  ];
+
+  return {
+    async appendReply(id, streamId, { events, requestIds, finished }: StreamBatch) {
+      const { idleMs, historyMs, streamLimit, streamBytes } = settings();
+      const wake = JSON.stringify({ kind: 'wake', id, streamId });
+      const reply = await redis.run(appendReply, keysOf(id, streamId), [
+        node,
+        // One per line: JSON has no line breaks of its own.
+        requestIds.map((requestId) => JSON.stringify(requestId)).join('\n'),
+        finished ? 1 : 0,
+        idleMs,
+        historyMs,
+        streamLimit,
+        streamBytes,
+        keys.nodeChannel,
+        wake,
+        ...events.flatMap(({ position, json }) => [position, json]),
+      ]);
+      return reply !== -1;
+    },
+
+    async appendOwn(id, events, read, written) {
+      const { idleMs, streamLimit, streamBytes } = settings();
+      const reply = await redis.run(appendOwn, keysOf(id, ownStreamId), [
+        node,
+        idleMs,
+        streamLimit,
+        streamBytes,
+        read,
+        written,
+        ...events.flatMap(({ seq, json, mergeKey = '' }) => [seq, json, mergeKey]),
+      ]);
+      if (reply === -1) return 'ended';
+      return reply === -2 ? 'taken' : toEvents(reply as string[]);
+    },
+
+    async hold(id, streamId) {
+      const isOwn = streamId === ownStreamId;
+      const taken = JSON.stringify({ kind: 'taken', id, streamId });
+      const reply = (await redis.run(
+        holdStream,
+        [keys.session(id), keys.streamState(id, streamId)],
+        [node, isOwn ? 1 : 0, settings().idleMs, keys.nodeChannel, taken],
+      )) as string[]; // as the script returns it
+      if (reply.length === 0) return undefined;
+      const [owner, finished, last, written, seq] = reply as [string, string, string, string, string];
+      return {
+        owner: owner === '' ? undefined : owner,
+        finished: finished === '1',
+        last: Number(last),
+        written: Number(written),
+        seq: Number(seq),
+      };
+    },
+
+    async read(id, streamId, after) {
+      const [, events, state] = keysOf(id, streamId);
+      const [finished, ...rest] = (await redis.run(readStream, [events, state], [after])) as string[];
+      return { finished: finished === '1', events: toEvents(rest) };
+    },
+
+    async abandon(id, streamId, deadNode) {
+      const message = 'The process that ran this call has ended; whether the call took effect is not known';
+      const text = JSON.stringify(errorResponse(idMark, ErrorCode.InternalError, message));
+      const [before, after] = text.split(JSON.stringify(idMark)) as [string, string];
+      await redis.run(abandonReply, keysOf(id, streamId), [deadNode, settings().historyMs, before, after]);
+    },
+
+    async isAlive(other) {
+      if ((await redis.run(isBeating, [keys.node(other)], [])) === 1) return true;
+      // Redis may have been away for longer than a sign of life holds; whoever listens lives.
+      return (await redis.publish(keys.nodeChannel + other, JSON.stringify({ kind: 'ping' }))) > 0;
+    },
+
+    async beat() {
+      await redis.run(beat, [keys.node(node)], [aliveMs]);
+    },
+
+    async publish(notice) {
+      const mark = 0.5;
+      const text = JSON.stringify({ kind: 'notice', from: node, seq: mark, notice });
+      const [before, ...after] = text.split(`"seq":${mark},`) as [string, ...string[]];
+      await redis.run(
+        publishNotice,
+        [keys.seq, keys.notices],
+        [
+          keys.broadcastChannel,
+          `${before}"seq":`,
+          `,${after.join(`"seq":${mark},`)}`,
+          notice.mergeKey ?? '',
+          JSON.stringify(notice),
+          maxNotices,
+        ],
+      );
+    },
+
+    async noticesSince(seq) {
+      const [last, ...rest] = (await redis.run(noticesSince, [keys.seq, keys.notices], [seq])) as string[];
+      const notices: { seq: number; notice: SharedNotice }[] = [];
+      for (let n = 0; n < rest.length; n += 2)
+        notices.push({ notice: JSON.parse(rest[n]!) as SharedNotice, seq: Number(rest[n + 1]) });
+      return { seq: Number(last), notices };
+    },
+  };
+}
+
+function toEvents(flat: readonly string[]): SessionEvent[] {
+  const events: SessionEvent[] = [];
+  for (let n = 0; n < flat.length; n += 3) {
+    const mergeKey = flat[n + 2];
+    events.push({ position: Number(flat[n]), json: flat[n + 1]!, mergeKey: mergeKey === '' ? undefined : mergeKey });
+  }
+  return events;
+}

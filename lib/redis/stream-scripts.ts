@@ -1,0 +1,165 @@
+/** What happens to streams in Redis in one step each. Nothing is kept for a session that has ended. */
+import { script } from './connection';
+
+/** Forget the oldest events until the rest fits. Needs: events, length, bytes, limit, most. */
+const trim = `
+while length > limit or (bytes > most and length > 0) do
+  local oldest = redis.call('XRANGE', events, '-', '+', 'COUNT', 1)[1]
+  redis.call('XDEL', events, oldest[1])
+  bytes = bytes - #oldest[2][2]
+  length = length - 1
+end
+`;
+
+/** Events after a position as position, text, key, …; needs: reply, events, after. */
+const since = `
+for _, entry in ipairs(redis.call('XRANGE', events, '(' .. after .. '-0', '+', 'COUNT', 500)) do
+  reply[#reply + 1] = string.match(entry[1], '^%d+')
+  reply[#reply + 1] = entry[2][2]
+  reply[#reply + 1] = entry[2][4]
+end
+`;
+
+/**
+ * The node that runs a call appends to its reply's stream. What is there already is not appended twice.
+ * KEYS: session, events, state. ARGV: node, ids of the requests, finished (1 or 0), idleMs, historyMs, limit, bytes,
+ * prefix of nodes' channels, message, position, text, …
+ */
+export const appendReply = script(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
+local events, state = KEYS[2], KEYS[3]
+if redis.call('HGET', state, 'f') == '1' then return 0 end
+local last = tonumber(redis.call('HGET', state, 'p') or '0')
+local bytes = tonumber(redis.call('HGET', state, 'b') or '0')
+local limit, most = tonumber(ARGV[6]), tonumber(ARGV[7])
+for i = 10, #ARGV, 2 do
+  local position = tonumber(ARGV[i])
+  if position > last then
+    redis.call('XADD', events, ARGV[i] .. '-0', 'j', ARGV[i + 1], 'k', '')
+    last = position
+    bytes = bytes + #ARGV[i + 1]
+  end
+end
+local length = redis.call('XLEN', events)
+${trim}
+redis.call('HSET', state, 'o', ARGV[1], 'r', ARGV[2], 'f', ARGV[3], 'p', last, 'b', bytes)
+local lifetime = ARGV[3] == '1' and ARGV[5] or ARGV[4]
+redis.call('PEXPIRE', events, lifetime)
+redis.call('PEXPIRE', state, lifetime)
+local holder = redis.call('HGET', state, 'h')
+if holder and holder ~= ARGV[1] then redis.call('PUBLISH', ARGV[8] .. holder, ARGV[9]) end
+return 1
+`);
+
+/**
+ * The node that holds a session's own stream appends to it, says how far it has written, and reads what it has not.
+ * A notice that is in already is not appended twice.
+ * KEYS: session, events, state. ARGV: node, idleMs, limit, bytes, position read, position written, notice's number, text, key, …
+ * Returns: -1 ended, -2 held elsewhere, or the events.
+ */
+export const appendOwn = script(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
+local events, state = KEYS[2], KEYS[3]
+if redis.call('HGET', state, 'h') ~= ARGV[1] then return -2 end
+local last = tonumber(redis.call('HGET', state, 'p') or '0')
+local bytes = tonumber(redis.call('HGET', state, 'b') or '0')
+local seen = tonumber(redis.call('HGET', state, 'n') or '0')
+for i = 7, #ARGV, 3 do
+  local seq = tonumber(ARGV[i])
+  if seq == 0 or seq > seen then
+    last = last + 1
+    redis.call('XADD', events, last .. '-0', 'j', ARGV[i + 1], 'k', ARGV[i + 2])
+    bytes = bytes + #ARGV[i + 1]
+    if seq > seen then seen = seq end
+  end
+end
+local limit, most, length = tonumber(ARGV[3]), tonumber(ARGV[4]), redis.call('XLEN', events)
+${trim}
+redis.call('HSET', state, 'p', last, 'b', bytes, 'n', seen, 'w', ARGV[6])
+redis.call('PEXPIRE', events, ARGV[2])
+redis.call('PEXPIRE', state, ARGV[2])
+local reply, after = {}, ARGV[5]
+${since}
+return reply
+`);
+
+/**
+ * Hold a stream from now on; who held it before is told.
+ * KEYS: session, state. ARGV: node, 1 for the session's own stream, idleMs, prefix of nodes' channels, message.
+ * Returns: owner, finished, last position, position written, last notice; or nothing.
+ */
+export const holdStream = script(`
+local state = KEYS[2]
+if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
+local owner = redis.call('HGET', state, 'o')
+if ARGV[2] == '0' and not owner then return {} end
+local before = redis.call('HGET', state, 'h')
+local seen = redis.call('HGET', state, 'n') or redis.call('HGET', KEYS[1], 'q') or '0'
+redis.call('HSET', state, 'h', ARGV[1], 'n', seen)
+if ARGV[2] == '1' then
+  redis.call('HSET', KEYS[1], 'h', ARGV[1])
+  redis.call('PEXPIRE', state, ARGV[3])
+end
+for _, node in ipairs({ owner or '', before or '' }) do
+  if node ~= '' and node ~= ARGV[1] then redis.call('PUBLISH', ARGV[4] .. node, ARGV[5]) end
+end
+local finished, last, written = unpack(redis.call('HMGET', state, 'f', 'p', 'w'))
+return { owner or '', finished or '0', last or '0', written or '0', seen }
+`);
+
+/** KEYS: events, state. ARGV: position read. Returns: finished, and the events. */
+export const readStream = script(`
+local reply, events, after = { redis.call('HGET', KEYS[2], 'f') or '0' }, KEYS[1], ARGV[1]
+${since}
+return reply
+`);
+
+/**
+ * The node that ran a call is gone: its requests are answered by errors, once.
+ * KEYS: session, events, state. ARGV: the node, historyMs, text before an id, text after it.
+ */
+export const abandonReply = script(`
+local events, state = KEYS[2], KEYS[3]
+if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HGET', state, 'f') ~= '0' then return 0 end
+if redis.call('HGET', state, 'o') ~= ARGV[1] then return 0 end
+local last = tonumber(redis.call('HGET', state, 'p') or '0')
+-- What was written and never got here has a position too: the errors come after it.
+last = last + 1000000
+for id in string.gmatch(redis.call('HGET', state, 'r'), '[^\\n]+') do
+  last = last + 1
+  redis.call('XADD', events, last .. '-0', 'j', ARGV[3] .. id .. ARGV[4], 'k', '')
+end
+redis.call('HSET', state, 'f', '1', 'p', last)
+redis.call('PEXPIRE', events, ARGV[2])
+redis.call('PEXPIRE', state, ARGV[2])
+return 1
+`);
+
+/**
+ * Tell every node of a notice, and remember the latest of each key.
+ * KEYS: counter, latest notices. ARGV: channel, message up to the number, message after it, key or '', the notice, how many.
+ */
+export const publishNotice = script(`
+local seq = redis.call('INCR', KEYS[1])
+if ARGV[4] ~= '' then
+  redis.call('ZADD', KEYS[2], seq, ARGV[5])
+  redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1 - tonumber(ARGV[6]))
+end
+redis.call('PUBLISH', ARGV[1], ARGV[2] .. seq .. ARGV[3])
+return seq
+`);
+
+/** KEYS: counter, latest notices. ARGV: a notice's number. Returns: the last number, then notices since as text, number, … */
+export const noticesSince = script(`
+local reply = { redis.call('GET', KEYS[1]) or '0' }
+for _, part in ipairs(redis.call('ZRANGE', KEYS[2], '(' .. ARGV[1], '+inf', 'BYSCORE', 'WITHSCORES')) do
+  reply[#reply + 1] = part
+end
+return reply
+`);
+
+/** A sign of life. KEYS: the node. ARGV: how long it holds, in milliseconds. */
+export const beat = script(`return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])`);
+
+/** KEYS: the node. */
+export const isBeating = script(`return redis.call('EXISTS', KEYS[1])`);

@@ -1,0 +1,86 @@
+/** Tells the store what a reply's stream carries, so that any node can go on with it. */
+import type { RequestId } from '../protocol/types';
+import type { SessionEvent, SharedStreams } from './shared-store';
+import type { StreamEvent, StreamLog } from './stream';
+
+/** Events in one command, at most. */
+const batchLimit = 100;
+
+/** Between attempts while the store is away; a quarter more or less. */
+const retryMs = 500;
+
+/** Attempts in a row; the client that comes back later finds its stream broken off. */
+const maxAttempts = 120;
+
+export interface ReplyLogOptions {
+  readonly streams: SharedStreams;
+  readonly id: string;
+  readonly streamId: string;
+  readonly requestIds: () => RequestId[];
+  /** Events waiting for the store; the oldest go first, as they would there. */
+  readonly limit: number;
+  /** All is told, or given up. */
+  readonly onDone: (log: ReplyLog) => void;
+}
+
+/** One reply's. Commands follow each other; what comes meanwhile goes with the next. Ends with its stream, or its session. */
+export class ReplyLog implements StreamLog {
+  readonly #options: ReplyLogOptions;
+  readonly #pending: SessionEvent[] = [];
+  #finished = false;
+  #over = false;
+  #running: Promise<void> | undefined;
+  /** The stream is read on another node. */
+  taken = false;
+
+  constructor(options: ReplyLogOptions) {
+    this.#options = options;
+    this.#run();
+  }
+
+  append({ position, json }: StreamEvent): void {
+    this.#pending.push({ position, json });
+    if (this.#pending.length > this.#options.limit) this.#pending.shift();
+    this.#run();
+  }
+
+  finish(): void {
+    this.#finished = true;
+    this.#run();
+  }
+
+  /** Settles when everything so far is told. */
+  get told(): Promise<void> {
+    return this.#running ?? Promise.resolve();
+  }
+
+  #run(): void {
+    if (this.#over) return;
+    this.#running ??= this.#tell().finally(() => {
+      this.#running = undefined;
+      if (this.#over) this.#options.onDone(this);
+    });
+  }
+
+  async #tell(): Promise<void> {
+    const { streams, id, streamId, requestIds } = this.#options;
+    // The first event usually comes in the same turn.
+    await new Promise(setImmediate);
+    for (let attempts = 0; attempts < maxAttempts;) {
+      const events = this.#pending.splice(0, batchLimit);
+      const finished = this.#finished && this.#pending.length === 0;
+      try {
+        const goesOn = await streams.appendReply(id, streamId, { events, requestIds: requestIds(), finished });
+        attempts = 0;
+        if (!goesOn || finished) this.#over = true;
+        if (this.#over || (this.#pending.length === 0 && !this.#finished)) return;
+      } catch {
+        // The store has said what is wrong with it. What it has got already it will not take twice.
+        attempts += 1;
+        this.#pending.unshift(...events);
+        await new Promise((resolve) => setTimeout(resolve, retryMs * (0.75 + Math.random() / 2)).unref());
+      }
+    }
+    this.#over = true;
+  }
+}
