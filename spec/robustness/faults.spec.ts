@@ -11,7 +11,7 @@ import { serve } from '../support/serve';
 import type { Served } from '../support/serve';
 import { legacySession, textOf } from '../support/wire';
 import { createTcpProxy } from './tcp-proxy';
-import type { TcpProxy } from './tcp-proxy';
+import type { ProxyConnection, TcpProxy } from './tcp-proxy';
 
 jest.setTimeout(60_000);
 
@@ -229,20 +229,22 @@ describe('slow and half-closed connections', () => {
 describe('GET and POST that arrive in another order than they were sent', () => {
   it('lose nothing: the real client calls before its stream has come through', async () => {
     await start();
-    proxy.onData = (connection, direction) => {
-      if (direction === 'up' && connection.sent.startsWith('GET ')) connection.stall('up');
+    let late: ProxyConnection | undefined;
+    proxy.onData = (connection, direction, piece) => {
+      if (direction === 'up' && piece.toString('latin1').startsWith('GET ')) (late = connection).stall('up');
       return true;
     };
     const client = await connect();
-    const late = await proxy.find(({ sent }) => sent.startsWith('GET '));
+    await eventually(() => late !== undefined);
+    const before = late!.received;
     expect(await call(client, 'echo', 'early')).toBe('early');
-    expect(late.received).toBe('');
+    expect(late!.received).toBe(before);
     const heard = new Promise<void>((resolve) => {
       client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve());
     });
     proxy.onData = undefined;
-    late.release('up');
-    await eventually(() => late.received !== '');
+    late!.release('up');
+    await eventually(() => late!.received !== before);
     served.server.notifyToolsChanged();
     await heard;
   });

@@ -31,7 +31,7 @@ const server = new McpServer(
   {
     authorizer: allowAll,
     readAuthorizer: allowAll,
-    elicitationTimeoutMs: 1_000,
+    elicitationTimeoutMs: 3_000,
     onError: (error) => void (errors.length < 20 && errors.push(String(error))),
   },
 );
