@@ -70,7 +70,7 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
   } catch (error) {
     const refusal = await refuse(0, () => error);
     // A fault that the caller is not shown, since the prompt is hidden: somebody hears of it all the same.
-    if (refusal !== error && !(error instanceof McpError)) core.onError(error, context);
+    if (refusal !== error && !(error instanceof McpError)) context.fault(error);
     throw refusal;
   }
   const question = { operation: 'call', kind: 'prompt', method: 'prompts/get', name, definition } as const;

@@ -110,7 +110,7 @@ async function refuse(
 ): Promise<CallToolResult> {
   const shown = isToolShown(core, tool, context);
   if (isPromise(shown) ? await shown : shown) return refusal();
-  if (fault !== undefined && !(fault instanceof McpError)) core.onError(fault, context);
+  if (fault !== undefined && !(fault instanceof McpError)) context.fault(fault);
   return unknownTool(core, tool.name, context, asked + 1, tool);
 }
 
@@ -172,22 +172,17 @@ async function findProvided(
   if (provider === undefined) return { other: registered };
   const listed = await provider.listTools(context);
   const named = listed.find((tool) => tool?.name === name);
-  const provided = named && readyOrReported(core, named, provider, context);
+  const provided = named && readyOrReported(named, provider, context);
   if (provided !== undefined) return { provided };
-  return { other: registered ?? (listed[0] && readyOrReported(core, listed[0], provider, context)) };
+  return { other: registered ?? (listed[0] && readyOrReported(listed[0], provider, context)) };
 }
 
 /** The tool made ready. One that cannot be is a fault that its provider hears of, and takes no other tool with it. */
-function readyOrReported(
-  core: ServerCore,
-  tool: ProvidedTool,
-  provider: ToolProvider,
-  context: CallContext,
-): ToolEntry | undefined {
+function readyOrReported(tool: ProvidedTool, provider: ToolProvider, context: CallContext): ToolEntry | undefined {
   try {
     return createProvidedEntry(tool, provider);
   } catch (error) {
-    core.onError(error, context);
+    context.fault(error);
     return undefined;
   }
 }
@@ -198,7 +193,7 @@ async function allTools(core: ServerCore, context: CallContext): Promise<Readonl
   if (provider === undefined) return tools;
   const all = new Map(tools);
   for (const tool of await provider.listTools(context)) {
-    const entry = readyOrReported(core, tool, provider, context);
+    const entry = readyOrReported(tool, provider, context);
     if (entry !== undefined && !all.has(entry.name)) all.set(entry.name, entry);
   }
   return all;

@@ -1,6 +1,6 @@
 /** Lists show what their caller may use; each entry is asked about once, and nobody else may keep the answer. */
 import { allow, allowAll, deny, elicit } from 'express-mcp';
-import type { McpServer, McpServerOptions, ReadQuestion, ToolQuestion } from 'express-mcp';
+import type { McpRouterOptions, McpServer, McpServerOptions, ReadQuestion, ToolQuestion } from 'express-mcp';
 import { createPolicy } from '../support/questions';
 import { serve } from '../support/serve';
 import type { Served } from '../support/serve';
@@ -31,8 +31,9 @@ function register(server: McpServer): void {
   }
 }
 
-async function start(options: McpServerOptions = {}, setup = register): Promise<Served> {
-  const made = await serve(setup, { server: { authorizer: tools.hook, readAuthorizer: reads.hook, ...options } });
+async function start(options: McpServerOptions = {}, setup = register, router?: McpRouterOptions): Promise<Served> {
+  const server = { authorizer: tools.hook, readAuthorizer: reads.hook, ...options };
+  const made = await serve(setup, { server, router });
   served.push(made);
   return made;
 }
@@ -106,7 +107,7 @@ describe.each(eras)('%s era', (era) => {
       // How many had been asked about when the first was given up.
       const askedAtError: number[] = [];
       const onError = () => void askedAtError.push(policy.asked.length);
-      const client = await connect(era, await start({ authorizerTimeoutMs: 50, onError }));
+      const client = await connect(era, await start({ authorizerTimeoutMs: 50 }, register, { onError }));
       expect(namesIn(await client.request(method), key)).toEqual(['a']);
       expect(askedAtError).toEqual([5, 5, 5, 5]);
     });
