@@ -151,7 +151,12 @@ export type PromptReturn = string | PromptMessage[] | GetPromptResult;
 /** What a registration can be told later. */
 export interface Handle<Config> {
   readonly name: string;
-  /** Change what is given, keep the rest; clients are told that the list has changed. */
+  /**
+   * Change what is given, keep the rest (`undefined` is not given); clients are told that the list has changed. What
+   * runs already runs on as it was.
+   *
+   * @throws {TypeError | RangeError} as the registration does, and after {@link Handle.remove}; nothing has changed then.
+   */
   update(changes: Partial<Config>): void;
   /** Take it away; clients are told. A second call does nothing. */
   remove(): void;
