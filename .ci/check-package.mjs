@@ -53,7 +53,8 @@ const packageFile = (name, file) => path.join(path.dirname(require.resolve(`${na
 
 /** `name@version` of what this checkout has installed: already in npm's cache. */
 async function asInstalled(name) {
-  return `${name}@${JSON.parse(await readFile(require.resolve(`${name}/package.json`), 'utf8')).version}`;
+  const { version } = JSON.parse(await readFile(path.join(root, 'node_modules', name, 'package.json'), 'utf8'));
+  return `${name}@${version}`;
 }
 
 async function pack() {
@@ -121,8 +122,9 @@ async function checkTypes() {
 async function install(tarball) {
   await mkdir(consumer);
   await writeFile(path.join(consumer, 'package.json'), JSON.stringify({ name: 'consumer', private: true }));
-  const tools = ['express', 'zod', 'typescript', 'jest', 'ts-jest', '@types/express', '@types/jest', '@types/node'];
-  const versions = await Promise.all(tools.map(asInstalled));
+  const peers = Object.keys(manifest.peerDependencies);
+  const tools = ['zod', 'typescript', 'jest', 'ts-jest', '@types/express', '@types/jest', '@types/node'];
+  const versions = await Promise.all([...peers, ...tools].map(asInstalled));
   await run(npm, ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', tarball, ...versions]);
   const sources = path.join(root, '.ci/consumers');
   for (const [folder, type, files] of [

@@ -4,6 +4,8 @@ import express from 'express';
 import * as publicValues from 'express-mcp';
 import { McpServer, allow, allowAll, bearerAuth, deny, elicit, mcpRouter, validateOrigin } from 'express-mcp';
 import type { CallToolResult, Context, Decision } from 'express-mcp';
+import * as openTelemetryValues from 'express-mcp/opentelemetry';
+import * as redisValues from 'express-mcp/redis';
 import * as stdioValues from 'express-mcp/stdio';
 import * as testingValues from 'express-mcp/testing';
 import * as z from 'zod';
@@ -16,6 +18,8 @@ type NamesOfAny<T> = { [Name in keyof T]: IsAny<T[Name]> extends true ? Name : n
 export declare function assertTrue<T extends true>(): T;
 
 assertTrue<Equal<NamesOfAny<typeof publicValues>, never>>();
+assertTrue<Equal<NamesOfAny<typeof openTelemetryValues>, never>>();
+assertTrue<Equal<NamesOfAny<typeof redisValues>, never>>();
 assertTrue<Equal<NamesOfAny<typeof stdioValues>, never>>();
 assertTrue<Equal<NamesOfAny<typeof testingValues>, never>>();
 assertTrue<Equal<NamesOfAny<Context>, never>>();

@@ -6,6 +6,10 @@ const express = require('express');
 const { McpServer, ToolError, mcpRouter } = require('express-mcp');
 const { fetchOptions, modernCall } = require('./modern-call.cjs');
 
+// What only a subpath needs is not loaded with the package: those who do not have it can do without.
+const loaded = Object.keys(require.cache).filter((file) => /node_modules\/(redis|@redis|@opentelemetry)\//.test(file));
+assert.deepEqual(loaded, []);
+
 async function main() {
   assert.equal((await import('express-mcp')).ToolError, ToolError);
 
