@@ -154,7 +154,7 @@ describe('legacy calls', () => {
   it('end once each, run at most once and only after a yes, and leave neither timer nor listener', async () => {
     await fc.assert(
       fc.asyncProperty(aScene, ([count, groups, timeoutMs]) => play(count, groups, timeoutMs)),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: 40, endOnFailure: true },
     );
   }, 120_000);
 });
@@ -238,7 +238,7 @@ describe('modern calls', () => {
   it('run at most once for each question, and only for a yes to it', async () => {
     await fc.assert(
       fc.asyncProperty(aScene, ([count, groups]) => play(count, groups)),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: 40, endOnFailure: true },
     );
     expect(fixture.errors).toEqual([]);
   }, 120_000);
