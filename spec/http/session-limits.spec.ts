@@ -78,10 +78,26 @@ describe('maxSessionsPerPrincipal', () => {
   });
 });
 
+describe('what a client says of itself', () => {
+  it('is kept as long as its session, and so has 64 Ki characters at most', async () => {
+    await start({});
+    const reply = await post(
+      fixture.url,
+      initializeMessage('2025-11-25', { experimental: { a: { b: 'x'.repeat(65_536) } } }),
+    );
+    expect([reply.status, reply.json?.error?.code, reply.json?.id]).toEqual([200, -32602, 'init']);
+    expect(reply.headers).not.toHaveProperty('mcp-session-id');
+    expect(fixture.router.stats().sessions).toBe(0);
+    expect(
+      await post(fixture.url, initializeMessage('2025-11-25', { experimental: { a: { b: 'x'.repeat(60_000) } } })),
+    ).toMatchObject({ status: 200, json: { result: {} } });
+  });
+});
+
 describe('sessionIdleMs', () => {
   it('is how long a session lives that nobody uses; then its id is 404', async () => {
     const ended: unknown[] = [];
-    await start({ sessionIdleMs: 100, onSessionEnd: ({ reason }) => ended.push(reason) });
+    await start({ sessionIdleMs: 1_000, onSessionEnd: ({ reason }) => ended.push(reason) });
     const sessions = await Promise.all([legacySession(fixture), legacySession(fixture)]);
     await eventually(() => fixture.router.stats().sessions === 0);
     expect(ended).toEqual(['idle', 'idle']);
@@ -89,7 +105,7 @@ describe('sessionIdleMs', () => {
   });
 
   it('does not run while a stream is open, and runs when it is not', async () => {
-    await start({ sessionIdleMs: 300 });
+    await start({ sessionIdleMs: 1_500 });
     const [listening, silent] = [await legacySession(fixture), await legacySession(fixture)];
     const stream = await listening.get();
     await eventually(() => fixture.router.stats().sessions === 1);
@@ -100,7 +116,7 @@ describe('sessionIdleMs', () => {
   });
 
   it('does not run while a call runs, and begins anew when it has ended', async () => {
-    await start({ sessionIdleMs: 300 });
+    await start({ sessionIdleMs: 1_500 });
     const [calling, silent] = [await legacySession(fixture), await legacySession(fixture)];
     const call = calling.callTool('hold', undefined, { id: 1 });
     await eventually(() => fixture.router.stats().sessions === 1);
@@ -112,7 +128,7 @@ describe('sessionIdleMs', () => {
   });
 
   it('does not run while a call waits for the human', async () => {
-    await start({ sessionIdleMs: 300 });
+    await start({ sessionIdleMs: 1_500 });
     const asking = await legacySession(fixture, { capabilities: { elicitation: {} } });
     const silent = await legacySession(fixture);
     const call = await asking.stream('tools/call', { name: 'ask', arguments: {} });
@@ -127,7 +143,7 @@ describe('sessionIdleMs', () => {
   it('leaves no timer behind when the last session has ended', async () => {
     const started = jest.spyOn(globalThis, 'setInterval');
     const stopped = jest.spyOn(globalThis, 'clearInterval');
-    await start({ sessionIdleMs: 300 });
+    await start({ sessionIdleMs: 1_500 });
     await legacySession(fixture);
     const ours = started.mock.results.map(({ value }) => value as NodeJS.Timeout);
     expect(ours.some((timer) => timer.hasRef())).toBe(false);
