@@ -1,5 +1,6 @@
 /** McpServer: declares what there is and who may; every transport's messages come in through its door. */
 import { ask } from './authorizer/ask';
+import { isPromise } from './authorizer/authorize';
 import type { Authorizer, ReadAuthorizer } from './authorizer/decisions';
 import { Connections } from './connections';
 import type { Connection } from './connections';
@@ -354,11 +355,12 @@ function logError(error: unknown): void {
   console.error('express-mcp:', error);
 }
 
-/** A hook of the author's that throws must not take the call with it. */
-export function quietly<Args extends unknown[]>(hook: (...args: Args) => void): (...args: Args) => void {
+/** A hook of the author's that throws must not take the call with it, and one that rejects not the process. */
+export function quietly<Args extends unknown[]>(hook: (...args: Args) => unknown): (...args: Args) => void {
   return (...args) => {
     try {
-      hook(...args);
+      const returned = hook(...args);
+      if (isPromise(returned)) returned.then(undefined, logError);
     } catch (error) {
       logError(error);
     }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { ErrorCode, InvalidTokenError } from '../protocol/errors';
 import type { AuthInfo } from '../protocol/auth-info';
+import { quietly } from '../server';
 import { setAuth } from './auth-info';
 import type { Challenge } from './auth-info';
 import { checkScopes, readBearerToken, writeChallenge } from './bearer-challenge';
@@ -83,6 +84,7 @@ const latestExpiresAt = 1e11;
 export function bearerAuth(options: BearerAuthOptions): Middleware {
   const { verify, verifyTimeoutMs = 10_000, onError = logError } = options;
   checkOptions(verify, verifyTimeoutMs, onError);
+  const tell = quietly(onError);
   const scopes = checkScopes('bearerAuth: scopes', options.scopes);
   const metadataOf = resourceMetadataOf(options);
 
@@ -102,11 +104,7 @@ export function bearerAuth(options: BearerAuthOptions): Middleware {
     }
     const headers = { 'Retry-After': retryAfterSeconds };
     answer(res, new HttpError(503, ErrorCode.InternalError, 'The token cannot be checked now', { headers }));
-    try {
-      onError(error, req);
-    } catch (failure) {
-      console.error(failure); // the request is answered; all that is left to do is not to bring the process down
-    }
+    tell(error, req);
   }
 
   function admit(auth: AuthInfo, req: IncomingMessage, res: ServerResponse, next: () => void): void {

@@ -300,14 +300,19 @@ describe('a verify that fails', () => {
     logged.mockRestore();
   });
 
-  it('is answered even when onError throws', async () => {
+  const broken = new Error('logger');
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw broken;
+      },
+    ],
+    ['rejects', () => Promise.reject(broken)],
+  ])('is answered even when onError %s', async (_, onError) => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
-    const broken = new Error('logger');
-    const onError = () => {
-      throw broken;
-    };
     expect((await post({ verify: () => Promise.reject(failure), onError }, 'Bearer T')).status).toBe(503);
-    expect(logged).toHaveBeenCalledWith(broken);
+    expect(logged).toHaveBeenCalledWith('express-mcp:', broken);
     logged.mockRestore();
   });
 

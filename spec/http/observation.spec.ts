@@ -154,6 +154,27 @@ describe('onSessionEnd', () => {
   });
 });
 
+describe('an observer that is an async function', () => {
+  it('and rejects, does no harm: the console hears of it', async () => {
+    const print = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    const rejecting = (name: string) => async () => Promise.reject(new Error(`in ${name}`));
+    await start({
+      onError: rejecting('onError'),
+      onReject: rejecting('onReject'),
+      onSessionEnd: rejecting('onSessionEnd'),
+      onReady: rejecting('onReady'),
+    });
+    const session = await legacySession(fixture);
+    await session.callTool('throws');
+    await session.delete();
+    await send(fixture.url, { method: 'PUT' });
+    await eventually(() => print.mock.calls.length >= 4);
+    const heard = print.mock.calls.map(([, error]) => (error as Error).message);
+    print.mockRestore();
+    expect(heard.sort()).toEqual(['in onError', 'in onReady', 'in onReject', 'in onSessionEnd']);
+  });
+});
+
 describe('onReady', () => {
   it('hears once, at mount, what is served to whom', async () => {
     const onReady = jest.fn();
