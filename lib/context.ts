@@ -328,17 +328,17 @@ export class CallContext implements Context {
   }
 
   get once(): Context['once'] {
-    return (key, fn) => this.core.ask.once(this, key, fn);
+    return (key, fn) => claimed(this.core.ask.once(this, key, fn));
   }
 }
 
 /**
- * A question that a handler no longer waits for (another one stopped it first) must not end the process when it fails:
- * the call that asked it has its answer already.
+ * What a handler no longer waits for (a question stopped it first) must not end the process when it fails: the call has
+ * its answer already.
  */
-function claimed<T>(question: Promise<T>): Promise<T> {
-  question.catch(() => undefined);
-  return question;
+function claimed<T>(pending: Promise<T>): Promise<T> {
+  pending.catch(() => undefined);
+  return pending;
 }
 
 /** A denial that a token of more scopes would not have met. */

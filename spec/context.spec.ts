@@ -107,4 +107,26 @@ describe('a context', () => {
     expect(answer).toMatchObject({ result: { content: [{ text }] } });
     stop();
   });
+
+  it('survives an effect that fails after a question has stopped its handler', async () => {
+    const { server } = createServer();
+    let fail!: () => void;
+    const failed = new Promise<never>((_, reject) => (fail = () => reject(new Error('the effect'))));
+    server.registerTool('effect', {}, async (_args, { once, elicit }) => {
+      const effect = once('effect', () => failed);
+      setImmediate(fail);
+      await elicit('sure', { message: 'Sure?', schema: { type: 'object', properties: {} } });
+      return effect;
+    });
+    const rejections: unknown[] = [];
+    const hear = (error: unknown) => rejections.push(error);
+    process.on('unhandledRejection', hear);
+    const capabilities = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } } };
+    const params = { name: 'effect', _meta: { ...modernMeta, ...capabilities } };
+    const answer = await server.handleMessage({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    await new Promise(setImmediate);
+    process.off('unhandledRejection', hear);
+    expect(answer).toMatchObject({ result: { resultType: 'input_required' } });
+    expect(rejections).toEqual([]);
+  });
 });
