@@ -39,17 +39,26 @@ function implementationFor({ info }: ServerCore, { implementationFields }: Revis
   );
 }
 
+/** What a client says of itself may be this long, in characters of JSON: its session keeps it. */
+const maxIntroductionLength = 65_536;
+
 type InitializeParams = ReturnType<typeof parseInitializeParams>;
 
 async function initialize(core: ServerCore, params: InitializeParams, context: CallContext): Promise<object> {
   const { caller } = context;
   // 2025-11-25, lifecycle: initialization is the first interaction, and happens once.
   if (caller.session !== undefined) throw new McpError(ErrorCode.InvalidRequest, 'This session is initialized already');
+  const { clientInfo, capabilities } = params;
+  if (JSON.stringify([clientInfo, capabilities]).length > maxIntroductionLength)
+    throw new McpError(
+      ErrorCode.InvalidParams,
+      `Invalid params: clientInfo and capabilities may have ${maxIntroductionLength} characters together`,
+    );
   const revision = negotiateRevision(params.protocolVersion);
   await caller.openSession({
     revision: revision.version,
-    clientInfo: params.clientInfo,
-    capabilities: params.capabilities,
+    clientInfo,
+    capabilities,
     initialized: false,
     logLevel: undefined,
     subscriptions: [],

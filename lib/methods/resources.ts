@@ -22,8 +22,9 @@ import { contentsFor, isContents } from './content';
 import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
 
-/** A session may subscribe to this many resources. */
+/** A session may subscribe to this many resources, whose uris have so many characters together: it keeps them. */
 const maxSubscriptions = 1_000;
+const maxSubscribedLength = 262_144;
 
 /** What a uri names. */
 type Found =
@@ -202,9 +203,15 @@ async function subscribe(core: ServerCore, { uri }: UriParams, context: CallCont
   await permitted(core, uri, 'resources/subscribe', context);
   const { session } = context.caller;
   if (session !== undefined && !session.record.subscriptions.includes(uri)) {
-    if (session.record.subscriptions.length >= maxSubscriptions)
+    const subscriptions = [...session.record.subscriptions, uri];
+    if (subscriptions.length > maxSubscriptions)
       throw new McpError(ErrorCode.InvalidRequest, `A session may subscribe to ${maxSubscriptions} resources`);
-    session.record.subscriptions = [...session.record.subscriptions, uri];
+    if (subscriptions.reduce((length, one) => length + one.length, 0) > maxSubscribedLength)
+      throw new McpError(
+        ErrorCode.InvalidRequest,
+        `The uris that a session subscribes to may have ${maxSubscribedLength} characters together`,
+      );
+    session.record.subscriptions = subscriptions;
     await context.caller.saveSession();
   }
   return {};

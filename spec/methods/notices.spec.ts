@@ -100,6 +100,15 @@ describe('a session without HTTP', () => {
     expect((await ask('subscribe', 'y:1000')).result).toEqual({});
   });
 
+  it('may subscribe to uris of 256 Ki characters together', async () => {
+    const [first, second] = ['a', 'b'].map((letter) => `y:${letter.repeat(200_000)}`);
+    expect((await ask('subscribe', first)).result).toEqual({});
+    expect((await ask('subscribe', second)).error?.code).toBe(-32600);
+    expect((await ask('subscribe', first)).result).toEqual({});
+    await ask('unsubscribe', first);
+    expect((await ask('subscribe', second)).result).toEqual({});
+  });
+
   it('hears what the author says, with and without params', async () => {
     server.notify('notifications/message', { level: 'info', data: 1 });
     expect(heard).toEqual([{ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 1 } }]);
