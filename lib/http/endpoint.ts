@@ -8,6 +8,7 @@ import { isTooDeep, maxDepth } from '../protocol/depth';
 import { ErrorCode, McpError, UnavailableError } from '../protocol/errors';
 import { isObject, isRequestId, MessageError, parseMessage } from '../protocol/json-rpc';
 import type { ParsedMessage } from '../protocol/json-rpc';
+import type { JsonRpcRequest } from '../protocol/types';
 import { legacyMeta } from '../request-meta';
 import type { Session } from '../sessions/session';
 import { postBatch } from './batch';
@@ -39,18 +40,16 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
   if (Array.isArray(body)) return postBatch(mount, req, res, body, identity);
 
   const admitting = admit(mount, req, body, identity);
-  const { parsed, meta, session } = isPromise(admitting) ? await admitting : admitting;
+  const admitted = isPromise(admitting) ? await admitting : admitting;
+  const { parsed, meta, session } = admitted;
   if (parsed.kind !== 'request') {
     const caller = new HttpCaller(mount, req, res, identity, session, undefined);
-    const { unavailable } = await dispatch(
-      mount.core,
-      parsed,
-      new CallContext(mount.core, caller, meta, '', undefined),
-    );
+    const context = new CallContext(mount.core, caller, meta, '', undefined);
+    const { unavailable } = await dispatch(mount.core, parsed, context);
     if (unavailable !== undefined) throw tryLater(503, unavailable.message);
     return accept(mount, res);
   }
-  const call = begin(mount, req, res, parsed, meta, session, identity);
+  const call = begin(mount, req, res, parsed.message, admitted, identity);
   try {
     call.reply.end(await dispatch(mount.core, parsed, call.context));
   } finally {
@@ -155,12 +154,11 @@ function begin(
   mount: Mount,
   req: IncomingMessage,
   res: ServerResponse,
-  parsed: ParsedMessage & { kind: 'request' },
-  meta: RequestMeta,
-  session: Session | undefined,
+  message: JsonRpcRequest,
+  { meta, session }: Admitted,
   identity: Identity,
 ): HttpCall {
-  const { id, method } = parsed.message;
+  const { id, method } = message;
   const accepted = acceptedTypes(req.headers.accept);
   if (!accepted.json && !accepted.sse) {
     throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream', {
@@ -174,16 +172,11 @@ function begin(
     if (listens) mount.enterListening(identity.principal);
     else mount.enterCall(identity.principal, session);
   } catch (error) {
-    throw underId(error, parsed.message);
+    throw underId(error, message);
   }
   const reply = new Reply(mount, req, res, accepted, { session, revision: meta.revision, identity });
-  const context = new CallContext(
-    mount.core,
-    new HttpCaller(mount, req, res, identity, session, reply),
-    meta,
-    method,
-    id,
-  );
+  const caller = new HttpCaller(mount, req, res, identity, session, reply);
+  const context = new CallContext(mount.core, caller, meta, method, id);
   const call = new HttpCall(context, reply);
   reply.calls.push(context);
   session?.addCall(id, call);
