@@ -72,15 +72,22 @@ export class Reply implements Open {
     if (!this.#accepted.sse) return this.#sendAside(message);
     this.startStream();
     const fits = this.#stream?.send(JSON.stringify(message)) ?? false;
-    if (!fits && this.#session !== undefined && this.#stream?.attached)
-      this.#mount.endSession(this.#session, 'inbox-full');
+    if (!fits) this.#overflow('id' in message);
     return fits;
+  }
+
+  /** A tool that reports faster than its client reads loses reports, not its session; a question is not lost silently. */
+  #overflow(isQuestion: boolean): void {
+    if (isQuestion && this.#session !== undefined && this.#stream?.attached)
+      this.#mount.endSession(this.#session, 'inbox-full');
+    else if (!isQuestion) this.#mount.countUndeliverable();
   }
 
   /** A client that takes JSON only is asked on its GET stream, if it has one open; it is told of nothing else. */
   #sendAside(message: JsonRpcNotification | JsonRpcRequest): boolean {
     const session = this.#session;
     const isQuestion = 'id' in message || message.method === 'notifications/cancelled';
+    if (isQuestion && session?.elsewhere !== undefined) return session.elsewhere.ask(JSON.stringify(message));
     return (
       isQuestion &&
       session?.listened === true &&
@@ -153,6 +160,11 @@ export class Reply implements Open {
     if (this.#stream !== undefined) return this.#endStream(encoded);
     this.#finish();
     this.#write(200, `[${encoded.join(',')}]`);
+  }
+
+  /** Whatever became of the call: nothing of the reply stays behind. */
+  release(): void {
+    if (!this.#over) this.#finish();
   }
 
   #endStream(encoded: readonly string[]): void {

@@ -63,6 +63,7 @@ export function decodeRecord(id: string, fields: Fields): SessionRecord | undefi
     principal,
     clientInfo: clientInfo as unknown as Implementation,
     capabilities: capabilities as ClientCapabilities,
+    ...(fields.h === undefined ? undefined : { listensAt: fields.h }),
     initialized: fields.i === '1',
     logLevel: fields.l as LoggingLevel | undefined,
     subscriptions: Object.keys(fields)

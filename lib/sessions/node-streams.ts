@@ -165,6 +165,17 @@ export class NodeStreams {
     return own !== undefined;
   }
 
+  /** Wherever it is read; if that node is gone, nobody answers. */
+  ask(session: Session, json: string): boolean {
+    const { id, listensAt } = session.record;
+    const own = this.#owns.get(id);
+    if (own !== undefined) return own.stream.attached && this.tell(session, json, undefined);
+    const { shared } = this.#options;
+    if (listensAt === undefined || listensAt === shared.node) return false;
+    shared.send(listensAt, { kind: 'ask', id, json }).catch(() => undefined); // the question's time limit is its end
+    return true;
+  }
+
   /** Nothing of this session is held here any more. */
   forget(session: Session): void {
     const { id } = session.record;
@@ -181,6 +192,9 @@ export class NodeStreams {
     switch (message.kind) {
       case 'notice':
         return this.#heard(message.seq, message.notice, message.from);
+      case 'ask':
+        if (session !== undefined) this.tell(session, message.json, undefined);
+        return;
       case 'wake':
         this.#replies.get(`${message.id}.${message.streamId}`)?.wake();
         return;

@@ -18,6 +18,8 @@ export interface SessionRecord {
   logLevel: LoggingLevel | undefined;
   /** Resources whose changes the client wants to hear of. */
   subscriptions: readonly string[];
+  /** Where a store is shared: the node that reads the session's own stream. */
+  readonly listensAt?: string;
 }
 
 /** Keeps the data of sessions. A store that several processes share lets any of them answer any request. */

@@ -27,6 +27,8 @@ export interface Elsewhere {
   cancel(id: RequestId, reason: unknown): Promise<void>;
   /** Let other nodes know what `stream` carries. */
   log(streamId: string, stream: Stream, requestIds: () => RequestId[]): void;
+  /** Ask on the session's own stream, wherever it is read. @returns False if it is read nowhere. */
+  ask(json: string): boolean;
   /** Say something on the session's own stream. @returns False if this node does not hold it. */
   tell(json: string, mergeKey?: string): boolean;
 }

@@ -185,6 +185,7 @@ export class SharedSessions implements LiveSessions {
       answer: (response) => this.#forward(id, response),
       cancel: (requestId, reason) => shared.broadcast({ kind: 'cancel', id, requestId, reason: String(reason) }),
       log: (streamId, stream, requestIds) => this.#streams.log(session, streamId, stream, requestIds),
+      ask: (json) => this.#streams.ask(session, json),
       tell: (json, mergeKey) => this.#streams.tell(session, json, mergeKey),
     };
     this.#live.set(id, session);

@@ -26,6 +26,8 @@ export type NodeMessage =
   | { readonly kind: 'wake'; readonly id: string; readonly streamId: string }
   /** A stream that this node held is read elsewhere now. */
   | { readonly kind: 'taken'; readonly id: string; readonly streamId: string }
+  /** A question for the client, on the session's own stream, which this node reads. */
+  | { readonly kind: 'ask'; readonly id: string; readonly json: string }
   /** Is this node there? */
   | { readonly kind: 'ping' }
   /** Messages may have been missed: look again at all that is held. */
