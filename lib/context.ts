@@ -262,13 +262,22 @@ export class CallContext implements Context {
     return this.#ended || this.#cancelled !== undefined;
   }
 
+  /** A report that cannot be sent is its author's fault, and no reason for the call to fail. */
+  #report(notification: JsonRpcNotification): void {
+    try {
+      this.caller.send(notification);
+    } catch (error) {
+      this.fault(error);
+    }
+  }
+
   #sendProgress(progress: number, total?: number, message?: string): void {
     const { progressToken, revision } = this.requestMeta;
     // basic/patterns/progress: values increase, and stop after completion. What JSON cannot carry is none.
     if (progressToken === undefined || this.ended || !Number.isFinite(progress) || progress <= this.#lastProgress)
       return;
     this.#lastProgress = progress;
-    this.caller.send({
+    this.#report({
       jsonrpc: '2.0',
       method: 'notifications/progress',
       params: {
@@ -293,7 +302,7 @@ export class CallContext implements Context {
       throw new TypeError(`log(level): ${JSON.stringify(level)} is not one of ${loggingLevels.join(', ')}`);
     const wanted = this.requestMeta.logLevel;
     if (wanted === undefined || severity < loggingLevels.indexOf(wanted) || this.ended) return;
-    this.caller.send({
+    this.#report({
       jsonrpc: '2.0',
       method: 'notifications/message',
       params: { level, ...(logger === undefined ? undefined : { logger }), data: data ?? null },

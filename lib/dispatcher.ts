@@ -129,6 +129,16 @@ function asModern(core: ServerCore, result: Record<string, unknown>): Record<str
 }
 
 function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, context: CallContext): JsonRpcResponse {
+  try {
+    return explain(core, id, error, context);
+  } catch (cause) {
+    // What was thrown cannot even be looked at (a revoked Proxy, a getter that throws).
+    context.fault(new Error('Something was thrown that cannot be read', { cause }));
+    return errorResponse(id, ErrorCode.InternalError, 'Internal error');
+  }
+}
+
+function explain(core: ServerCore, id: RequestId, error: unknown, context: CallContext): JsonRpcResponse {
   if (error instanceof McpError)
     return errorResponse(id, codeFor(error.code, context.requestMeta.revision), error.message, error.data);
   if (error instanceof UnavailableError) return errorResponse(id, ErrorCode.InternalError, error.message);

@@ -122,12 +122,15 @@ export function createNonce(): string {
 
 /** The rounds of this call, opened from what the client sent. @throws {McpError} -32602 if that is malformed or forged. */
 export function roundsOf(context: CallContext): Rounds {
-  return (context.rounds ??= openRounds(context, context.target!));
+  if (context.target === undefined) throw new TypeError('Only tools, prompts and resources may ask the client');
+  return (context.rounds ??= openRounds(context, context.target));
 }
 
 /** Open what the client sent along, if it sent anything: forged state is refused even where nothing is asked. */
 export function checkRounds(context: CallContext): void {
   const { inputResponses, requestState } = context.target!;
+  // To a legacy request these are fields like any unknown ones.
+  if (context.era === 'legacy') return;
   if (inputResponses !== undefined || requestState !== undefined) roundsOf(context);
 }
 

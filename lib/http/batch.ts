@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallContext } from '../context';
-import { dispatch, hookOf } from '../dispatcher';
+import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
 import { ErrorCode, errorResponse, McpError } from '../protocol/errors';
 import { MessageError, parseMessage } from '../protocol/json-rpc';
 import type { JsonRpcResponse } from '../protocol/types';
@@ -43,12 +43,16 @@ export async function postBatch(
     throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream');
 
   const reply = new Reply(mount, req, res, accepted, { session, revision: session.revision, identity, isBatch: true });
-  const answers = await Promise.all(
-    batch.map((element) => carryOut(mount, req, res, element, { session, identity, reply })),
-  );
-  const responses = answers.filter((answer) => answer !== undefined);
-  if (responses.length > 0) reply.endBatch(responses);
-  else reply.abandon();
+  try {
+    const answers = await Promise.all(
+      batch.map((element) => carryOut(mount, req, res, element, { session, identity, reply })),
+    );
+    const responses = answers.filter((answer) => answer !== undefined);
+    if (responses.length > 0) reply.endBatch(responses);
+    else reply.abandon();
+  } finally {
+    reply.release();
+  }
 }
 
 interface BatchContext {
@@ -71,6 +75,7 @@ async function carryOut(
     const { kind, message } = parsed;
     const method = kind === 'response' ? '' : message.method;
     if (kind !== 'response') checkDecided(mount.core, hookOf(message), req);
+    if (kind === 'notification' && isRequestMethod(method)) throw new MessageError('A request needs an id');
     // 2025-03-26, lifecycle: initialize is never part of a batch.
     if (method === 'initialize')
       throw new MessageError('initialize must not be part of a batch', kind === 'request' ? message.id : undefined);
@@ -78,18 +83,12 @@ async function carryOut(
       mount.enterCall(identity.principal, session);
       entered = true;
     }
-    const context = new CallContext(
-      mount.core,
-      new HttpCaller(mount, req, res, identity, session, reply),
-      legacyMeta(session, parsed),
-      method,
-      kind === 'request' ? message.id : undefined,
-    );
+    const caller = new HttpCaller(mount, req, res, identity, session, reply);
+    const id = kind === 'request' ? message.id : undefined;
+    const context = new CallContext(mount.core, caller, legacyMeta(session, parsed), method, id);
     if (kind === 'request') {
-      call = new HttpCall(context, reply);
-      reply.calls.push(context);
-      session.addCall(message.id, call);
-      mount.running.add(context);
+      call = new HttpCall(context, caller, reply);
+      call.begin();
     }
     const { response } = await dispatch(mount.core, parsed, context);
     return context.cancelled ? undefined : response;
@@ -99,9 +98,6 @@ async function carryOut(
     return errorResponse(id, error.code, error.message, error.data);
   } finally {
     if (entered) mount.calls.leave(identity.principal);
-    if (call !== undefined) {
-      session.removeCall(call.context.requestId!, call);
-      mount.running.delete(call.context);
-    }
+    call?.end();
   }
 }

@@ -73,12 +73,24 @@ export class HttpCaller implements Caller {
   }
 }
 
-/** A call over HTTP: found by the client's cancellation, ended with its session. */
+/** A call over HTTP: found by the client's cancellation, ended with its session. Runs from {@link HttpCall.begin} to {@link HttpCall.end}. */
 export class HttpCall implements RunningCall {
   constructor(
     readonly context: CallContext,
+    readonly caller: HttpCaller,
     readonly reply: Reply,
   ) {}
+
+  begin(): void {
+    this.reply.calls.push(this.context);
+    this.caller.session?.addCall(this.context.requestId!, this);
+    this.caller.mount.running.add(this.context);
+  }
+
+  end(): void {
+    this.caller.mount.running.delete(this.context);
+    this.caller.session?.removeCall(this.context.requestId!, this);
+  }
 
   cancel(reason: unknown): void {
     this.context.cancel(reason);

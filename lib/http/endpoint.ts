@@ -53,7 +53,7 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
   try {
     call.reply.end(await dispatch(mount.core, parsed, call.context));
   } finally {
-    end(mount, call, session, identity);
+    end(mount, call, identity);
   }
 }
 
@@ -177,18 +177,15 @@ function begin(
   const reply = new Reply(mount, req, res, accepted, { session, revision: meta.revision, identity });
   const caller = new HttpCaller(mount, req, res, identity, session, reply);
   const context = new CallContext(mount.core, caller, meta, method, id);
-  const call = new HttpCall(context, reply);
-  reply.calls.push(context);
-  session?.addCall(id, call);
-  mount.running.add(context);
+  const call = new HttpCall(context, caller, reply);
+  call.begin();
   const resumable = meta.revision.era === 'legacy' && method !== 'initialize';
   if (mount.options.stream === 'always' && resumable) reply.startStream();
   return call;
 }
 
-function end(mount: Mount, call: HttpCall, session: Session | undefined, { principal }: Identity): void {
-  const { context } = call;
-  mount.running.delete(context);
-  session?.removeCall(context.requestId!, call);
-  (context.method === 'subscriptions/listen' ? mount.listening : mount.calls).leave(principal);
+function end({ listening, calls }: Mount, call: HttpCall, { principal }: Identity): void {
+  call.end();
+  call.reply.release();
+  (call.context.method === 'subscriptions/listen' ? listening : calls).leave(principal);
 }

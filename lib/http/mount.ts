@@ -80,7 +80,7 @@ export class Mount {
     this.#logger = logger;
     this.calls = new Places(options.maxCalls, options.maxCallsPerPrincipal);
     this.parked = new Places(options.maxParked, options.maxParkedPerPrincipal);
-    this.listening = new Places(Infinity, options.maxStreamsPerPrincipal);
+    this.listening = new Places(options.maxStreams, options.maxStreamsPerPrincipal);
     const { shared } = options.sessions;
     const limits = {
       store: options.sessions,
@@ -155,6 +155,11 @@ export class Mount {
     if (!this.sessions.hasRoom(principal)) throw tryLater(503, 'Too many sessions are open');
   }
 
+  /** A notification was for a client that could not take it. */
+  countUndeliverable(): void {
+    this.#undeliverable += 1;
+  }
+
   countRequest(status: number): void {
     this.#requests[status] = (this.#requests[status] ?? 0) + 1;
   }
@@ -176,14 +181,14 @@ export class Mount {
   /** Tell a session something that no reply carries. Full means that the session fails. */
   tell(session: Session, json: string, mergeKey?: string): boolean {
     if (!session.listened && mergeKey === undefined) {
-      this.#undeliverable += 1;
+      this.countUndeliverable();
       return false;
     }
     if (session.elsewhere !== undefined) return session.elsewhere.tell(json, mergeKey);
     if (session.standalone.send(json, mergeKey)) return true;
     // A session that never listens is not failed for notices that it cannot know of.
     if (session.listened) this.endSession(session, 'inbox-full');
-    else this.#undeliverable += 1;
+    else this.countUndeliverable();
     return false;
   }
 
@@ -294,9 +299,11 @@ export class Mount {
     this.#onQuiet = undefined;
   }
 
-  /** @throws {HttpError} 429 at the cap. */
+  /** @throws {HttpError} 503 or 429 at a cap. */
   enterListening(principal: string | undefined): void {
-    if (!this.listening.enter(principal)) throw tryLater(429, 'Too many of your streams are open');
+    if (this.listening.enter(principal)) return;
+    const mine = this.listening.of(principal) >= this.options.maxStreamsPerPrincipal;
+    throw tryLater(mine ? 429 : 503, mine ? 'Too many of your streams are open' : 'Too many streams are open');
   }
 }
 

@@ -72,6 +72,8 @@ export interface McpRouterOptions extends OriginOptions {
   maxStreamAgeMs?: number;
   /** Open streams of one principal. @default 100 */
   maxStreamsPerPrincipal?: number;
+  /** Streams open to listen at once (GET, `subscriptions/listen`). @default 10_000 */
+  maxStreams?: number;
   /** Calls running at once. @default 1_000 */
   maxCalls?: number;
   /** Calls of one principal running at once. @default 100 */
@@ -122,6 +124,7 @@ const numbers = {
   historyBytes: 1024 * 1024,
   historyMs: 60_000,
   retryMs: 1_000,
+  maxStreams: 10_000,
   maxStreamsPerPrincipal: 100,
   maxCalls: 1_000,
   maxCallsPerPrincipal: 100,

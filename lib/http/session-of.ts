@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ErrorCode } from '../protocol/errors';
 import { findRevision } from '../protocol/revisions';
+import { unsupportedVersion } from '../request-meta';
 import type { Session } from '../sessions/session';
 import { HttpError } from './http-error';
 import type { Identity } from './identity';
@@ -15,7 +16,13 @@ import type { Mount } from './mount';
  */
 export async function findSession(mount: Mount, req: IncomingMessage, { principal }: Identity): Promise<Session> {
   const id = req.headers['mcp-session-id'];
+  const version = req.headers['mcp-protocol-version'];
   if (typeof id !== 'string' || id === '') {
+    // 2026-07-28, streamable-http, "Protocol Version Header": a version that nobody here speaks.
+    if (typeof version === 'string' && findRevision(version) === undefined) {
+      const { code, message, data } = unsupportedVersion(version);
+      throw new HttpError(400, code, message, { data });
+    }
     throw new HttpError(
       400,
       ErrorCode.InvalidRequest,
@@ -25,7 +32,6 @@ export async function findSession(mount: Mount, req: IncomingMessage, { principa
   const session = mount.sessions.findLive(id, principal) ?? (await mount.sessions.find(id, principal));
   if (session === undefined)
     throw new HttpError(404, ErrorCode.InvalidRequest, 'There is no such session: open a new one with initialize');
-  const version = req.headers['mcp-protocol-version'];
   // transports, "Protocol Version Header": invalid is 400; absent means the one that was negotiated.
   if (version !== undefined && findRevision(version as string)?.era !== 'legacy') {
     throw new HttpError(400, ErrorCode.InvalidRequest, 'MCP-Protocol-Version is not a revision that sessions speak');

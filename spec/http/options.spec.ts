@@ -30,6 +30,7 @@ const defaults = {
   historyMs: 60_000,
   retryMs: 1_000,
   maxStreamAgeMs: Infinity,
+  maxStreams: 10_000,
   maxStreamsPerPrincipal: 100,
   maxCalls: 1_000,
   maxCallsPerPrincipal: 100,

@@ -164,9 +164,11 @@ describe('a URI template', () => {
     ['x{a}', `x${'é%C3'.repeat(20_000)}`],
   ])('answers in linear time: %s', (template, uri) => {
     const parsed = parseUriTemplate(template);
-    const start = performance.now();
+    // The processor's time, not the clock's: others work on this machine too.
+    const start = process.cpuUsage();
     parsed.match(uri);
-    expect(performance.now() - start).toBeLessThan(100);
+    const { user, system } = process.cpuUsage(start);
+    expect((user + system) / 1_000).toBeLessThan(200);
   });
 
   it.each([
