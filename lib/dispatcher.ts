@@ -87,7 +87,7 @@ export async function dispatch(
     return context.challenge === undefined ? { response } : { response, challenge: context.challenge };
   } catch (error) {
     const response = toErrorResponse(core, message.id, error, context);
-    if (error instanceof UnavailableError) return { response, unavailable: error };
+    if (isUnavailable(error)) return { response, unavailable: error };
     return { response, challenge: context.challenge };
   } finally {
     context.end();
@@ -126,6 +126,15 @@ function asModern(core: ServerCore, result: Record<string, unknown>): Record<str
     ...result,
     _meta: { [serverInfoKey]: core.info, ...(result._meta as object | undefined) },
   };
+}
+
+function isUnavailable(error: unknown): error is UnavailableError {
+  try {
+    return error instanceof UnavailableError;
+  } catch {
+    // What cannot be looked at is none of ours.
+    return false;
+  }
 }
 
 function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, context: CallContext): JsonRpcResponse {

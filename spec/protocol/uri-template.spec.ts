@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { parseUriTemplate } from '../../lib/protocol/uri-template';
 
