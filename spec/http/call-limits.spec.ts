@@ -162,8 +162,8 @@ describe('a batch', () => {
   });
 });
 
-describe('streams of one principal at once', () => {
-  it('are maxStreamsPerPrincipal, of both eras together: one more is 429, for another they are not', async () => {
+describe('streams at once', () => {
+  it('are maxStreamsPerPrincipal for each, of both eras together: one more is 429, for another they are not', async () => {
     await start({ maxStreamsPerPrincipal: 2 }, { bearer: true });
     const listen = (headers: typeof alice) =>
       modern(fixture, headers).stream('subscriptions/listen', { notifications: {} }, { id: 'l' });
@@ -181,6 +181,18 @@ describe('streams of one principal at once', () => {
     const third = await listen(alice);
     expect(third.status).toBe(200);
     for (const stream of [get, theirs, third]) stream.close();
+  });
+
+  it('are maxStreams for all together: one more is 503', async () => {
+    await start({ maxStreams: 1 }, { bearer: true });
+    const get = await (await legacySession(fixture, { headers: alice })).get();
+    const listening = await modern(fixture, bob).stream('subscriptions/listen', { notifications: {} }, { id: 'l' });
+    expect([listening.status, Number(listening.headers['retry-after']) > 0]).toEqual([503, true]);
+    get.close();
+    await eventually(() => fixture.router.stats().streams === 0);
+    const again = await modern(fixture, bob).stream('subscriptions/listen', { notifications: {} }, { id: 'l' });
+    expect(again.status).toBe(200);
+    again.close();
   });
 
   it('do not include the streams of calls', async () => {

@@ -5,13 +5,16 @@ import { eventually } from '../support/eventually';
 import { send } from '../support/exchange';
 import { createFixture } from '../support/fixture';
 import type { Fixture, FixtureOptions } from '../support/fixture';
-import { openStalled } from '../support/stalled';
+import { closeStalled, openStalled } from '../support/stalled';
 import { initializeMessage, legacySession, modern, post, textOf } from '../support/wire';
 
 let fixture: Fixture;
 let release: () => void;
 beforeEach(() => start());
-afterEach(() => fixture.close());
+afterEach(() => {
+  closeStalled();
+  return fixture.close();
+});
 
 async function start(router: FixtureOptions['router'] = {}): Promise<void> {
   const released = new Promise<void>((resolve) => (release = resolve));

@@ -12,6 +12,14 @@ export interface Stalled {
   close(): void;
 }
 
+const responses = new Set<IncomingMessage>();
+
+/** Cut what {@link openStalled} opened. */
+export function closeStalled(): void {
+  for (const res of responses) res.destroy();
+  responses.clear();
+}
+
 export async function openStalled(url: string, exchange: Exchange = {}): Promise<Stalled> {
   const req = beginRequest(url, { method: 'GET', ...exchange });
   const answered = responseTo(req);
@@ -19,6 +27,7 @@ export async function openStalled(url: string, exchange: Exchange = {}): Promise
   if (body !== undefined) req.setHeader('Content-Length', Buffer.byteLength(body));
   req.end(body);
   const res: IncomingMessage = await answered;
+  responses.add(res);
   res.on('error', () => undefined);
   return {
     status: res.statusCode!,
