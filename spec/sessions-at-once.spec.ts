@@ -20,8 +20,10 @@ const sockets = new Set<number>();
 let onSocketClosed = (): void => undefined;
 let hook: AsyncHook;
 let fixture: Fixture;
+let tcpBefore: number;
 
 beforeAll(async () => {
+  tcpBefore = tcpResources();
   hook = createHook({
     init(id, type) {
       if (type === 'TCPWRAP' || type === 'TCPSERVERWRAP') sockets.add(id);
@@ -41,6 +43,11 @@ beforeAll(async () => {
 afterAll(() => {
   hook.disable();
 });
+
+/** Everything of the kind in this process: another spec file of the same worker may have left some. */
+function tcpResources(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind.startsWith('TCP')).length;
+}
 
 function allSocketsClosed(): Promise<void> {
   return new Promise((resolve) => {
@@ -110,6 +117,6 @@ describe('two hundred sessions at once', () => {
     await fixture.close();
     await allSocketsClosed();
     expect([...timers.values()]).toEqual([]);
-    expect(process.getActiveResourcesInfo().filter((kind) => kind.startsWith('TCP'))).toEqual([]);
+    expect(tcpResources()).toBeLessThanOrEqual(tcpBefore);
   });
 });
