@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ErrorCode } from '../protocol/errors';
 import { findRevision } from '../protocol/revisions';
-import { unsupportedVersion } from '../request-meta';
 import type { Session } from '../sessions/session';
 import { HttpError } from './http-error';
 import type { Identity } from './identity';
@@ -18,11 +17,6 @@ export async function findSession(mount: Mount, req: IncomingMessage, { principa
   const id = req.headers['mcp-session-id'];
   const version = req.headers['mcp-protocol-version'];
   if (typeof id !== 'string' || id === '') {
-    // 2026-07-28, streamable-http, "Protocol Version Header": a version that nobody here speaks.
-    if (typeof version === 'string' && findRevision(version) === undefined) {
-      const { code, message, data } = unsupportedVersion(version);
-      throw new HttpError(400, code, message, { data });
-    }
     throw new HttpError(
       400,
       ErrorCode.InvalidRequest,

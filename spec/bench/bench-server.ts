@@ -36,8 +36,6 @@ export type ServerName = 'raw-http' | 'express-route' | 'express-mcp' | 'officia
 export type Question =
   /** CPU time of the process so far, in microseconds. */
   | { what: 'cpu' }
-  /** Collect garbage. */
-  | { what: 'collect' }
   /** Bytes alive on the heap, after collections, once so many connections are open. */
   | { what: 'heap'; connections: number }
   /** {@link BenchServer.announce}. */

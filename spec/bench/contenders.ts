@@ -1,7 +1,7 @@
 /** CPU per request of many servers, in interleaved rounds, so that what disturbs one disturbs the others. */
 import { join } from 'node:path';
 import type { ServerName, Settings } from './bench-server';
-import { defaultConnections, LoadGenerator } from './load/load-generator';
+import { LoadGenerator } from './load/load-generator';
 import type { LoadOptions } from './load/load-generator';
 import type { WireRequest } from './load/requests';
 import type { Budget } from './row';
@@ -19,7 +19,7 @@ export interface Contender extends LoadOptions {
 interface Entrant {
   readonly contender: Contender;
   readonly server: ServerProcess;
-  readonly requests: readonly WireRequest[];
+  readonly load: LoadGenerator;
   readonly series: number[];
 }
 
@@ -53,9 +53,10 @@ export async function measureContenders(
       contender.server,
       typeof settings === 'function' ? await settings() : settings,
     );
-    const entrant = { contender, server, requests: await contender.requests(server.port), series: [] };
+    const load = await LoadGenerator.open(server.port, await contender.requests(server.port), contender);
+    const entrant = { contender, server, load, series: [] };
     entrants.add(entrant);
-    await cpuPerRequest(entrant, budget.warmMs);
+    await load.run({ total: budget.warmUp, durationMs: budget.warmMs });
     if (profiles !== undefined) await server.ask({ what: 'startProfile' });
   }
 
@@ -68,25 +69,23 @@ export async function measureContenders(
       });
     }
   }
-  for (const { contender, server, series } of entrants) {
+  for (const { contender, server, load, series } of entrants) {
     const file = join(profiles ?? '', `${[...contenders].indexOf(contender)}-${contender.server}.cpuprofile`);
     if (profiles !== undefined) await server.ask({ what: 'stopProfile', file });
+    load.close();
     await server.stop();
     if (!results.has(contender)) results.set(contender, series);
   }
   return results;
 }
 
-/** Connecting, the first request of each connection, and old garbage are left out. */
-async function cpuPerRequest({ contender, server, requests }: Entrant, durationMs: number): Promise<number> {
-  const load = await LoadGenerator.open(server.port, requests, contender);
-  try {
-    await load.run({ total: contender.connections ?? defaultConnections });
-    await server.ask({ what: 'collect' });
-    const before = await server.ask({ what: 'cpu' });
-    const count = await load.run({ durationMs });
-    return ((await server.ask({ what: 'cpu' })) - before) / count;
-  } finally {
-    load.close();
-  }
+/** What comes before each round and is not measured: the last round is long ago. */
+const leadIn = { total: 200, durationMs: 50 };
+
+/** No collection is forced before it: V8 would take its young space away, and spend the round on getting it back. */
+async function cpuPerRequest({ server, load }: Entrant, durationMs: number): Promise<number> {
+  await load.run(leadIn);
+  const before = await server.ask({ what: 'cpu' });
+  const count = await load.run({ durationMs });
+  return ((await server.ask({ what: 'cpu' })) - before) / count;
 }

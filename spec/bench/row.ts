@@ -7,7 +7,9 @@ export interface Budget {
   readonly rounds: number;
   /** Length of one server's part of a round. */
   readonly roundMs: number;
-  /** How long each server is driven before anything is measured. */
+  /** Requests that each server answers before anything is measured, so that its code is compiled, */
+  readonly warmUp: number;
+  /** for at most so long. */
   readonly warmMs: number;
   /** How often a row that needs fresh processes is measured. */
   readonly repeats: number;
@@ -17,8 +19,24 @@ export interface Budget {
   readonly starts: number;
 }
 
-export const full: Budget = { rounds: 15, roundMs: 600, warmMs: 3_000, repeats: 3, calls: 100_000, starts: 21 };
-export const quick: Budget = { rounds: 3, roundMs: 150, warmMs: 500, repeats: 1, calls: 30_000, starts: 5 };
+export const full: Budget = {
+  rounds: 15,
+  roundMs: 600,
+  warmUp: 20_000,
+  warmMs: 5_000,
+  repeats: 3,
+  calls: 100_000,
+  starts: 21,
+};
+export const quick: Budget = {
+  rounds: 3,
+  roundMs: 150,
+  warmUp: 5_000,
+  warmMs: 1_500,
+  repeats: 1,
+  calls: 30_000,
+  starts: 5,
+};
 
 export interface Measurement {
   readonly value: number;

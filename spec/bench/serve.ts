@@ -16,7 +16,8 @@ async function serve({ name, settings }: Order): Promise<void> {
   const { createBenchServer } = (await import(`./servers/${name}.js`)) as Adapter;
   const server = await createBenchServer(settings);
   const http = createServer(server.listener);
-  http.keepAliveTimeout = 60_000;
+  // Connections wait for their turn.
+  http.keepAliveTimeout = 0;
   http.listen({ port: 0, host: '127.0.0.1', backlog: 2_048 }, () => {
     const { port } = http.address() as AddressInfo;
     process.on(
@@ -33,9 +34,6 @@ async function answer(server: BenchServer, http: Server, question: Question): Pr
       const { user, system } = process.cpuUsage();
       return user + system;
     }
-    case 'collect':
-      globalThis.gc!();
-      return 0;
     case 'heap':
       return liveBytes(http, question.connections);
     case 'announce':

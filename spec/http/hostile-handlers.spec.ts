@@ -69,17 +69,3 @@ describe('in the legacy era', () => {
     expect(JSON.parse(reply.text)).toMatchObject([{ error: { code: -32600 } }]);
   });
 });
-
-// https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#protocol-version-header
-it('a revision that nobody here speaks MUST be answered 400 with -32022, without _meta and session too', async () => {
-  const headers = {
-    'Content-Type': 'application/json',
-    Accept: 'application/json, text/event-stream',
-    'MCP-Protocol-Version': '2099-01-01',
-  };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-  const reply = await fetch(fixture.url, { method: 'POST', headers, body });
-  expect(reply.status).toBe(400);
-  const data = { supported: ['2026-07-28'], requested: '2099-01-01' };
-  expect(await reply.json()).toMatchObject({ id: 1, error: { code: -32022, data } });
-});

@@ -103,8 +103,9 @@ function changeAt(
   if (parent === undefined) return what === 'replace' ? by : copy;
   if (what === 'replace') parent[last] = by;
   else if (what === 'remove') delete parent[last];
-  // As JSON.parse makes it: an own property, even of this name.
-  else Object.defineProperty(parent, key, { value: by, enumerable: true, configurable: true, writable: true });
+  // As JSON.parse makes it: an own property, even of this name. The length of an array is none that JSON has.
+  else if (!(Array.isArray(parent) && key === 'length'))
+    Object.defineProperty(parent, key, { value: by, enumerable: true, configurable: true, writable: true });
   return copy;
 }
 

@@ -234,10 +234,18 @@ function expectation({ revision, headers, body }: Exchange) {
   const first = asked[0];
   const meta = first?.params?._meta;
   const isModern = typeof meta === 'object' && meta !== null && 'io.modelcontextprotocol/protocolVersion' in meta;
-  const spoken = isModern ? modernRevision : first?.method === 'initialize' ? first.params?.protocolVersion : named;
+  const spoken = isModern
+    ? modernRevision
+    : first?.method === 'initialize' && !Array.isArray(sent)
+      ? first.params?.protocolVersion
+      : named;
   return {
     revision: revision ?? revisions.find((known) => known === spoken) ?? latestLegacy,
-    request: (id: unknown) => asked.find((message) => message?.id === id)?.method,
+    // An id that a batch uses twice says nothing.
+    request: (id: unknown) => {
+      const [one, another] = asked.filter((message) => message?.id === id);
+      return another === undefined ? one?.method : undefined;
+    },
   } as { revision: Revision; request: (id: unknown) => string | undefined };
 }
 

@@ -86,7 +86,7 @@ export class LoadGenerator {
   }
 
   /**
-   * Send `total` requests, or for `durationMs`, or without either each request once; and wait for the replies.
+   * Send `total` requests, and for `durationMs` at most, or without either each request once; and wait for the replies.
    *
    * @returns How many there were.
    * @throws {Error} for a reply that is wrong, showing it, or none.

@@ -101,7 +101,6 @@ async function announce(server: ServerProcess, streams: EventStreams, frame: str
 }
 
 async function cpuPerMessage(server: ServerProcess, streams: EventStreams, frame: string): Promise<number> {
-  await server.ask({ what: 'collect' });
   const before = await server.ask({ what: 'cpu' });
   for (let count = 0; count < announcements; count += 1) await announce(server, streams, frame);
   return ((await server.ask({ what: 'cpu' })) - before) / (announcements * streamCount);
