@@ -14,11 +14,13 @@ process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
 export class ServerProcess {
   readonly #child: ChildProcess;
-  readonly port: number;
 
-  private constructor(child: ChildProcess, port: number) {
+  private constructor(
+    child: ChildProcess,
+    readonly name: ServerName,
+    readonly port: number,
+  ) {
     this.#child = child;
-    this.port = port;
   }
 
   static async start(name: ServerName, settings: Settings = {}): Promise<ServerProcess> {
@@ -31,7 +33,7 @@ export class ServerProcess {
     running.add(child);
     child.once('exit', () => running.delete(child));
     child.send({ name, settings } satisfies Order);
-    return new ServerProcess(child, await answerOf(child, `${name} to start`));
+    return new ServerProcess(child, name, await answerOf(child, `${name} to start`));
   }
 
   /** @throws {Error} when it does not answer in time, or dies. */

@@ -42,17 +42,15 @@ const list: Row = {
 function besideRoute(
   row: Pick<Row, 'id' | 'measure' | 'against' | 'goal'>,
   requests: Contender['requests'],
-  connections?: number,
+  options: Pick<Contender, 'connections' | 'alone'>,
 ): Row {
   const method = [
-    { server: 'express-mcp', requests, connections },
-    { server: 'express-route', requests, connections },
+    { server: 'express-mcp', requests, ...options },
+    { server: 'express-route', requests, ...options },
   ] as const;
   return { ...row, unit: 'times', method };
 }
 
-/** Requests of a megabyte, for each connection one, need not be fifty. */
-const fewConnections = 10;
 const against = 'hand-written route';
 
 export const messageRows: readonly Row[] = [
@@ -60,15 +58,16 @@ export const messageRows: readonly Row[] = [
   besideRoute(
     { id: 'initialize', measure: 'initialize to session', against: `${against} that stores one`, goal: 0.8 },
     () => [initialize()],
+    { alone: true },
   ),
   besideRoute(
     { id: 'result-1mb', measure: '1 MB result, modern', against, goal: 1 },
     () => [modernRequest('tools/call', { name: 'big', arguments: {} })],
-    fewConnections,
+    { connections: 10 },
   ),
   besideRoute(
     { id: 'argument-1mb', measure: '1 MB argument, modern', against, goal: 1 },
     () => [modernRequest('tools/call', { name: 'measure', arguments: { text: megabyte } })],
-    fewConnections,
+    { connections: 10 },
   ),
 ];
