@@ -19,6 +19,9 @@ import type { Mount, Open } from './mount';
 import type { SseSink } from './sse';
 import { eventIdPrefix } from './event-id';
 
+/** How long a whole answer waits for the store; then it goes out as one that cannot be resumed. */
+const patienceMs = 250;
+
 /** Whose reply it is. */
 export interface ReplyAbout {
   readonly isBatch?: boolean;
@@ -43,6 +46,10 @@ export class Reply implements Open {
   #stream: Stream | undefined;
   #streamId: string | undefined;
   #sink: SseSink | undefined;
+  /** No event id is given out before the store knows what it means: the head waits for that, too. */
+  #waitsForStore = false;
+  #patience: NodeJS.Timeout | undefined;
+  #closesWhenOpen = false;
   #over = false;
   #watching = false;
   /** Ends the listening. */
@@ -102,7 +109,7 @@ export class Reply implements Open {
     if (this.#res.headersSent || this.#res.destroyed) return;
     // Its answer has the session's id in its head, and that is not known yet.
     if (this.calls[0]?.method === 'initialize') return;
-    const { inboxLimit, inboxBytes, retryMs, serverMessages } = this.#mount.options;
+    const { inboxLimit, inboxBytes, serverMessages } = this.#mount.options;
     const session = this.#session;
     // What no GET can resume is not made to look as if.
     const opened =
@@ -113,22 +120,38 @@ export class Reply implements Open {
       opened?.stream ??
       new Stream({ waitingLimit: inboxLimit, waitingBytes: inboxBytes, historyLimit: 0, historyBytes: 0 }));
     this.#streamId = opened?.id;
+    if (opened?.resumable === undefined) return this.#openSink(stream, opened?.id);
+    this.#waitsForStore = true;
+    opened.resumable.then(
+      (resumable) => this.#openSink(stream, resumable ? opened.id : undefined),
+      (error: unknown) => this.#mount.onError(error, this.calls[0]),
+    );
+  }
+
+  /** @param resumableAs What no GET can resume is not made to look as if. */
+  #openSink(stream: Stream, resumableAs: string | undefined): void {
+    this.#waitsForStore = false;
+    clearTimeout(this.#patience);
+    if (this.#over) this.#mount.remove(this);
+    if (this.#sink !== undefined || this.#res.destroyed) return;
     this.#sink = this.#mount.openStream(this.#res, {
-      ...(opened === undefined || session === undefined ? undefined : { idPrefix: eventIdPrefix(session, opened.id) }),
+      ...(resumableAs === undefined ? undefined : { idPrefix: eventIdPrefix(this.#session!, resumableAs) }),
       // transports, "Sending Messages" 6, from 2025-11-25 on: older clients choke on an event without data.
-      ...(opened !== undefined && this.#revision.primingEvent
-        ? { primeWith: 0, retryMs: jittered(retryMs) }
+      ...(resumableAs !== undefined && this.#revision.primingEvent
+        ? { primeWith: 0, retryMs: jittered(this.#mount.options.retryMs) }
         : undefined),
       onDrain: () => stream.pump(),
       onClose: () => this.#streamClosed(),
     });
     stream.attach(this.#sink);
+    if (this.#closesWhenOpen && resumableAs !== undefined) stream.close();
   }
 
   /** Close the connection while the call goes on. @returns False if this client could not come back for the rest. */
   closeStream(): boolean {
     if (!this.#revision.primingEvent) return false;
     this.startStream();
+    if (this.#waitsForStore) return (this.#closesWhenOpen = true);
     if (this.#over || this.#streamId === undefined || this.#stream?.attached !== true) return false;
     // transports, "Sending Messages" 6: the priming event has told the client when to come back.
     this.#stream.close();
@@ -217,8 +240,10 @@ export class Reply implements Open {
 
   #finish(): void {
     this.#over = true;
-    this.#mount.remove(this);
     this.#stream?.finish();
+    if (this.#waitsForStore)
+      this.#patience = setTimeout(() => this.#openSink(this.#stream!, undefined), patienceMs).unref();
+    else this.#mount.remove(this);
     if (this.#streamId !== undefined && this.#session !== undefined)
       this.#session.streamFinished(this.#streamId, Date.now());
   }

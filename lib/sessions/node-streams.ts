@@ -11,9 +11,6 @@ import type { Sink, Stream, StreamLimits } from './stream';
 /** Signs of life, and looks at those of others. */
 const beatMs = 2_000;
 
-/** A stream that was begun a moment ago may not be in the store yet. */
-const notYetMs = 200;
-
 /** Notices that wait while the store is away. */
 const maxOutbox = 1_000;
 
@@ -46,8 +43,8 @@ export class NodeStreams {
     void this.#beat();
   }
 
-  /** Log what `stream` carries from now on. */
-  log(session: Session, streamId: string, stream: Stream, requestIds: () => RequestId[]): void {
+  /** Log what `stream` carries from now on. @returns Whether the store knows of it, once that is known. */
+  log(session: Session, streamId: string, stream: Stream, requestIds: () => RequestId[]): Promise<boolean> {
     const { id } = session.record;
     const key = `${id}.${streamId}`;
     const { shared, limits } = this.#options;
@@ -62,6 +59,7 @@ export class NodeStreams {
     });
     this.#logs.set(key, log);
     stream.log = log;
+    return log.known;
   }
 
   /** Read a stream here from now on. @param after What the client has seen. @returns Undefined if there is no such event. */
@@ -111,11 +109,7 @@ export class NodeStreams {
       }
       return here;
     }
-    let held = await streams.hold(id, streamId);
-    if (held === undefined) {
-      await new Promise((resolve) => setTimeout(resolve, notYetMs).unref());
-      held = await streams.hold(id, streamId);
-    }
+    const held = await streams.hold(id, streamId);
     if (held === undefined) return undefined;
     this.#replies.get(key)?.end();
     const reply = new HeldReply(

@@ -30,6 +30,9 @@ export class ReplyLog implements StreamLog {
   #finished = false;
   #over = false;
   #running: Promise<void> | undefined;
+  #settleKnown!: (known: boolean) => void;
+  /** Settles when the store knows of the stream, so that any node can resume it; false: it never will. */
+  readonly known = new Promise<boolean>((resolve) => (this.#settleKnown = resolve));
   /** The stream is read on another node. */
   taken = false;
 
@@ -58,7 +61,9 @@ export class ReplyLog implements StreamLog {
     if (this.#over) return;
     this.#running ??= this.#tell().finally(() => {
       this.#running = undefined;
-      if (this.#over) this.#options.onDone(this);
+      if (!this.#over) return;
+      this.#settleKnown(false);
+      this.#options.onDone(this);
     });
   }
 
@@ -72,6 +77,7 @@ export class ReplyLog implements StreamLog {
       try {
         const goesOn = await streams.appendReply(id, streamId, { events, requestIds: requestIds(), finished });
         attempts = 0;
+        this.#settleKnown(goesOn);
         if (!goesOn || finished) this.#over = true;
         if (this.#over || (this.#pending.length === 0 && !this.#finished)) return;
       } catch {

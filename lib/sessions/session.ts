@@ -25,8 +25,8 @@ export interface Elsewhere {
   /** Hand an answer to the node that asked. @returns False if that is gone, or never was. */
   answer(response: JsonRpcResponse): Promise<boolean>;
   cancel(id: RequestId, reason: unknown): Promise<void>;
-  /** Let other nodes know what `stream` carries. */
-  log(streamId: string, stream: Stream, requestIds: () => RequestId[]): void;
+  /** Let other nodes know what `stream` carries. @returns Whether they can resume it, once that is known. */
+  log(streamId: string, stream: Stream, requestIds: () => RequestId[]): Promise<boolean>;
   /** Ask on the session's own stream, wherever it is read. @returns False if it is read nowhere. */
   ask(json: string): boolean;
   /** Say something on the session's own stream. @returns False if this node does not hold it. */
@@ -157,13 +157,20 @@ export class Session {
     return this.findStream(standaloneStreamId) ?? this.#addStream(standaloneStreamId);
   }
 
-  /** A stream for one reply, with the id that resumes it. @param requestIds The requests it answers. */
-  openStream(requestIds: () => RequestId[] = () => []): { id: string; stream: Stream } {
+  /**
+   * A stream for one reply, with the id that resumes it, and when it does where that is not at once.
+   *
+   * @param requestIds The requests it answers.
+   */
+  openStream(requestIds: () => RequestId[] = () => []): {
+    id: string;
+    stream: Stream;
+    resumable: Promise<boolean> | undefined;
+  } {
     // Other nodes count for themselves.
     const id = this.elsewhere === undefined ? (++this.#lastStream).toString(36) : nanoid(10);
     const stream = this.#addStream(id);
-    this.elsewhere?.log(id, stream, requestIds);
-    return { id, stream };
+    return { id, stream, resumable: this.elsewhere?.log(id, stream, requestIds) };
   }
 
   /** A stream that is kept elsewhere, and read here. */
