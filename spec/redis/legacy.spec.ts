@@ -1,5 +1,5 @@
 /** The specs of legacy sessions once more, through a round-robin of three nodes that share a Redis. */
-import { useNodes } from '../support/fixture';
+import { useNodes } from '../support/nodes';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
 
@@ -29,6 +29,8 @@ const different: Record<string, string> = {
   'terminates its session, and the server forgets it': 'stats',
   // Several nodes may each find it before it has ended: all of them say, rightly, that it is ended now.
   'happens once, however often it is asked for at the same time': 'race',
+  // Redis spends an approval for all of a prefix; these servers have a prefix each.
+  'that several servers of a process share let an approval be spent at one of them only': 'prefix',
   // The name of the node is part of it.
   'asks for an explicit yes, on its own stream, under an id that nobody can guess': 'id',
   // That no GET is open any more is known to one node only: the question runs into its time limit, which is a denial too.

@@ -1,8 +1,9 @@
 /** Several nodes of one app that share a Redis, and a proxy that sends each request to the next of them. */
-import { createFixture, secrets } from './fixture';
+import { createFixture } from './fixture';
 import type { Fixture, FixtureOptions } from './fixture';
 import type { RedisSessionStore } from 'express-mcp/redis';
 import type { Redis } from './redis';
+import { secrets } from './nodes';
 import { createRoundRobin } from './round-robin';
 
 export interface Cluster {
@@ -13,7 +14,7 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-export { secrets } from './fixture';
+export { secrets } from './nodes';
 
 let lastPrefix = 0;
 

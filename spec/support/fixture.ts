@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { Express, RequestHandler } from 'express';
 import { allowAll, bearerAuth, McpServer, mcpRouter } from 'express-mcp';
-import type { McpRouterOptions, McpServerOptions, SessionStore } from 'express-mcp';
-import { createRoundRobin } from './round-robin';
+import type { McpRouterOptions, McpServerOptions } from 'express-mcp';
+import { secrets, startNodes } from './nodes';
 import { registerFeatures, registerTools } from './tools';
 import type { Probe } from './tools';
 
@@ -44,60 +44,17 @@ export interface Fixture extends Probe {
 
 const principals: Record<string, string> = { 'alice-token': 'alice', 'bob-token': 'bob' };
 
-/** Shared by all nodes. */
-export const secrets = ['a secret that all nodes have, of 32 bytes'];
-
-let createStores: (() => SessionStore[]) | undefined;
-
-/** From now on a fixture is a node for each store of `create`, behind a round-robin; undefined: a single one again. */
-export function useNodes(create: (() => SessionStore[]) | undefined): void {
-  createStores = create;
-}
-
-/** Start one; several nodes where {@link useNodes} says so, of which `server`, `app` and `router` are the first's. */
+/** Start one; several nodes where `useNodes` says so, of which `server` and `app` are the first's. */
 export async function createFixture(options: FixtureOptions = {}): Promise<Fixture> {
-  if (createStores === undefined || options.router?.sessions !== undefined) return createNode(options, createProbe());
   const probe = createProbe();
-  const nodes = await Promise.all(
-    createStores().map((sessions) =>
-      createNode(
-        { ...options, server: { secrets, ...options.server }, router: { ...options.router, sessions } },
-        probe,
-      ),
-    ),
-  );
-  const stats = nodes.map(({ router }) => router.stats);
-  const closes = nodes.map(({ router }) => router.close);
-  const proxy = await createRoundRobin(nodes.map(({ port }) => port));
-  return {
-    ...nodes[0]!,
-    url: `http://127.0.0.1:${proxy.port}${options.mount ?? '/mcp'}`,
-    port: proxy.port,
-    router: Object.assign(nodes[0]!.router, {
-      close: async (options: { graceMs?: number } = {}) => {
-        await Promise.all(closes.map((close) => close(options)));
-      },
-      stats: () => stats.map((read) => read()).reduce(sum),
-    }),
-    async close() {
-      await Promise.all(nodes.map((node) => node.close()));
-      await proxy.close();
-    },
-  };
-}
-
-type Stats = ReturnType<Fixture['router']['stats']>;
-
-function sum(a: Stats, b: Stats): Stats {
-  const add = (x: Readonly<Record<string, number>>, y: Readonly<Record<string, number>>) =>
-    Object.fromEntries([...Object.keys(x), ...Object.keys(y)].map((key) => [key, (x[key] ?? 0) + (y[key] ?? 0)]));
-  const numbers = (stats: Stats) =>
-    Object.fromEntries(Object.entries(stats).filter(([, value]) => typeof value === 'number'));
-  return {
-    ...(add(numbers(a), numbers(b)) as unknown as Stats), // the rest of it follows
-    sessionsEnded: add(a.sessionsEnded, b.sessionsEnded),
-    requests: add(a.requests, b.requests),
-  };
+  if (options.router?.sessions !== undefined) return createNode(options, probe);
+  return startNodes((sessions) => {
+    if (sessions === undefined) return createNode(options, probe);
+    return createNode(
+      { ...options, server: { secrets, ...options.server }, router: { ...options.router, sessions } },
+      probe,
+    );
+  });
 }
 
 interface Watched extends Probe {

@@ -4,6 +4,7 @@ import type { ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { allowAll, McpServer, mcpRouter } from 'express-mcp';
 import type { McpRouterOptions, McpServerOptions, ServerInfo } from 'express-mcp';
+import { secrets, startNodes } from './nodes';
 import type { Target } from './wire';
 
 export interface ServerSetup {
@@ -44,8 +45,22 @@ export interface Served extends Target {
   close(): Promise<void>;
 }
 
-/** The same, mounted on a loopback port. */
+/** The same, mounted on a loopback port; several nodes where `useNodes` says so, of which `server` is the first's. */
 export async function serve(setup: (server: McpServer) => void, options: ServeOptions = {}): Promise<Served> {
+  const { errors = [], router } = options;
+  if (router?.sessions !== undefined) return serveNode(setup, { ...options, errors });
+  return startNodes((sessions) => {
+    if (sessions === undefined) return serveNode(setup, { ...options, errors });
+    return serveNode(setup, {
+      ...options,
+      errors,
+      server: { secrets, ...options.server },
+      router: { ...router, sessions },
+    });
+  });
+}
+
+async function serveNode(setup: (server: McpServer) => void, options: ServeOptions): Promise<Served> {
   const { errors = [], router: routerOptions, http = {} } = options;
   const server = createServer(setup, { ...options, errors });
   const router = mcpRouter(server, { onError: (error) => void errors.push(error), ...routerOptions });
