@@ -11,7 +11,13 @@ export interface Keys {
   /** People's names are no business of whoever reads keys. */
   principal(principal: string): string;
   readonly seq: string;
+  /** The latest of each key. */
   readonly notices: string;
+  /** The latest that have none. */
+  readonly said: string;
+  readonly saidBytes: string;
+  /** How many notices of a node have been told. */
+  told(node: string): string;
   spent(nonce: string): string;
   node(node: string): string;
   /** The channel of one node is this and its name. */
@@ -35,6 +41,9 @@ export function createKeys(prefix: string): Keys {
     principal: (principal) => `{${prefix}}:p:${createHash('sha256').update(principal).digest('base64url')}`,
     seq: `{${prefix}}:seq`,
     notices: `{${prefix}}:notices`,
+    said: `{${prefix}}:said`,
+    saidBytes: `{${prefix}}:said:bytes`,
+    told: (node) => `{${prefix}}:told:${node}`,
     spent: (nonce) => `${prefix}:spent:${nonce}`,
     node: (node) => `${prefix}:node:${node}`,
     nodeChannel: `${prefix}:n:`,

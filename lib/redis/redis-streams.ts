@@ -15,6 +15,10 @@ const aliveMs = 6_000;
 /** Latest notices remembered; who has missed more than that hears of the latest only. */
 const maxNotices = 10_000;
 
+/** Messages and bytes remembered of what replaces nothing, for sessions whose node has died. */
+const maxSaid = 1_000;
+const maxSaidBytes = 1024 * 1024;
+
 const idMark = '\u0000';
 
 export function createRedisStreams(
@@ -49,7 +53,7 @@ export function createRedisStreams(
       return reply !== -1;
     },
 
-    async appendOwn(id, events, read, written) {
+    async appendOwn(id, { events, writer, before }, read, written) {
       const { idleMs, streamLimit, streamBytes } = settings();
       const reply = await redis.run(appendOwn, keysOf(id, ownStreamId), [
         node,
@@ -58,6 +62,8 @@ export function createRedisStreams(
         streamBytes,
         read,
         written,
+        writer,
+        before,
         ...events.flatMap(({ seq, json, mergeKey = '' }) => [seq, json, mergeKey]),
       ]);
       if (reply === -1) return 'ended';
@@ -73,13 +79,14 @@ export function createRedisStreams(
         [node, isOwn ? 1 : 0, settings().idleMs, keys.nodeChannel, taken],
       )) as string[]; // as the script returns it
       if (reply.length === 0) return undefined;
-      const [owner, finished, last, written, seq] = reply as [string, string, string, string, string];
+      const [owner, finished, last, written, seq, listened] = reply as [string, string, string, string, string, string];
       return {
         owner: owner === '' ? undefined : owner,
         finished: finished === '1',
         last: Number(last),
         written: Number(written),
         seq: Number(seq),
+        listened: listened === '1',
       };
     },
 
@@ -106,13 +113,13 @@ export function createRedisStreams(
       await redis.run(beat, [keys.node(node)], [aliveMs]);
     },
 
-    async publish(notice) {
+    async publish(notice, count) {
       const mark = 0.5;
       const text = JSON.stringify({ kind: 'notice', from: node, seq: mark, notice });
       const [before, ...after] = text.split(`"seq":${mark},`) as [string, ...string[]];
       await redis.run(
         publishNotice,
-        [keys.seq, keys.notices],
+        [keys.seq, keys.notices, keys.said, keys.saidBytes, keys.told(node)],
         [
           keys.broadcastChannel,
           `${before}"seq":`,
@@ -120,15 +127,21 @@ export function createRedisStreams(
           notice.mergeKey ?? '',
           JSON.stringify(notice),
           maxNotices,
+          count,
+          maxSaid,
+          maxSaidBytes,
+          settings().idleMs,
+          node,
         ],
       );
     },
 
     async noticesSince(seq) {
-      const [last, ...rest] = (await redis.run(noticesSince, [keys.seq, keys.notices], [seq])) as string[];
-      const notices: { seq: number; notice: SharedNotice }[] = [];
-      for (let n = 0; n < rest.length; n += 2)
-        notices.push({ notice: JSON.parse(rest[n]!) as SharedNotice, seq: Number(rest[n + 1]) });
+      const [last, ...rest] = (await redis.run(noticesSince, [keys.seq, keys.notices, keys.said], [seq])) as string[];
+      const notices: { seq: number; notice: SharedNotice; from: string }[] = [];
+      for (let n = 0; n < rest.length; n += 3)
+        notices.push({ notice: JSON.parse(rest[n]!) as SharedNotice, seq: Number(rest[n + 1]), from: rest[n + 2]! });
+      notices.sort((a, b) => a.seq - b.seq);
       return { seq: Number(last), notices };
     },
   };

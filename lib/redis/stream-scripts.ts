@@ -53,8 +53,9 @@ return 1
 
 /**
  * The node that holds a session's own stream appends to it, says how far it has written, and reads what it has not.
- * A notice that is in already is not appended twice.
- * KEYS: session, events, state. ARGV: node, idleMs, limit, bytes, position read, position written, notice's number, text, key, …
+ * What its writer has appended is not appended twice, nor a notice that is in already.
+ * KEYS: session, events, state. ARGV: node, idleMs, limit, bytes, position read, position written, writer, how many of
+ * its events are in already, notice's number, text, key, …
  * Returns: -1 ended, -2 held elsewhere, or the events.
  */
 export const appendOwn = script(`
@@ -64,7 +65,10 @@ if redis.call('HGET', state, 'h') ~= ARGV[1] then return -2 end
 local last = tonumber(redis.call('HGET', state, 'p') or '0')
 local bytes = tonumber(redis.call('HGET', state, 'b') or '0')
 local seen = tonumber(redis.call('HGET', state, 'n') or '0')
-for i = 7, #ARGV, 3 do
+local writer, count = string.match(redis.call('HGET', state, 'm') or '', '^(%S+) (%d+)$')
+local before = tonumber(ARGV[8])
+local first = 9 + (writer == ARGV[7] and 3 * (tonumber(count) - before) or 0)
+for i = first, #ARGV, 3 do
   local seq = tonumber(ARGV[i])
   if seq == 0 or seq > seen then
     last = last + 1
@@ -75,7 +79,7 @@ for i = 7, #ARGV, 3 do
 end
 local limit, most, length = tonumber(ARGV[3]), tonumber(ARGV[4]), redis.call('XLEN', events)
 ${trim}
-redis.call('HSET', state, 'p', last, 'b', bytes, 'n', seen, 'w', ARGV[6])
+redis.call('HSET', state, 'p', last, 'b', bytes, 'n', seen, 'w', ARGV[6], 'm', ARGV[7] .. ' ' .. (before + (#ARGV - 8) / 3))
 redis.call('PEXPIRE', events, ARGV[2])
 redis.call('PEXPIRE', state, ARGV[2])
 local reply, after = {}, ARGV[5]
@@ -86,7 +90,7 @@ return reply
 /**
  * Hold a stream from now on; who held it before is told.
  * KEYS: session, state. ARGV: node, 1 for the session's own stream, idleMs, prefix of nodes' channels, message.
- * Returns: owner, finished, last position, position written, last notice; or nothing.
+ * Returns: owner, finished, last position, position written, last notice, 1 if it has been held before; or nothing.
  */
 export const holdStream = script(`
 local state = KEYS[2]
@@ -94,7 +98,8 @@ if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
 local owner = redis.call('HGET', state, 'o')
 if ARGV[2] == '0' and not owner then return {} end
 local before = redis.call('HGET', state, 'h')
-local seen = redis.call('HGET', state, 'n') or redis.call('HGET', KEYS[1], 'q') or '0'
+local known = redis.call('HGET', state, 'n')
+local seen = known or redis.call('HGET', KEYS[1], 'q') or '0'
 redis.call('HSET', state, 'h', ARGV[1], 'n', seen)
 if ARGV[2] == '1' then
   redis.call('HSET', KEYS[1], 'h', ARGV[1])
@@ -104,7 +109,7 @@ for _, node in ipairs({ owner or '', before or '' }) do
   if node ~= '' and node ~= ARGV[1] then redis.call('PUBLISH', ARGV[4] .. node, ARGV[5]) end
 end
 local finished, last, written = unpack(redis.call('HMGET', state, 'f', 'p', 'w'))
-return { owner or '', finished or '0', last or '0', written or '0', seen }
+return { owner or '', finished or '0', last or '0', written or '0', seen, known and '1' or '0' }
 `);
 
 /** KEYS: events, state. ARGV: position read. Returns: finished, and the events. */
@@ -136,24 +141,44 @@ return 1
 `);
 
 /**
- * Tell every node of a notice, and remember the latest of each key.
- * KEYS: counter, latest notices. ARGV: channel, message up to the number, message after it, key or '', the notice, how many.
+ * Tell every node of a notice, and remember it: the latest of each key, and the last of those without. None is told twice.
+ * KEYS: counter, latest of each key, the others, their bytes, how many of this node's have been told.
+ * ARGV: channel, message up to the number, message after it, key or '', the notice, how many with a key, which of this
+ * node's it is, how many without a key, their bytes, idleMs, node.
  */
 export const publishNotice = script(`
+if tonumber(ARGV[7]) <= tonumber(redis.call('GET', KEYS[5]) or '0') then return 0 end
+redis.call('SET', KEYS[5], ARGV[7], 'PX', 600000)
 local seq = redis.call('INCR', KEYS[1])
 if ARGV[4] ~= '' then
   redis.call('ZADD', KEYS[2], seq, ARGV[5])
   redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1 - tonumber(ARGV[6]))
+else
+  local events, limit, most = KEYS[3], tonumber(ARGV[8]), tonumber(ARGV[9])
+  redis.call('XADD', events, seq .. '-0', 'j', ARGV[5], 'n', ARGV[11])
+  local length, bytes = redis.call('XLEN', events), tonumber(redis.call('GET', KEYS[4]) or '0') + #ARGV[5]
+  ${trim}
+  redis.call('SET', KEYS[4], bytes, 'PX', ARGV[10])
+  redis.call('PEXPIRE', events, ARGV[10])
 end
 redis.call('PUBLISH', ARGV[1], ARGV[2] .. seq .. ARGV[3])
 return seq
 `);
 
-/** KEYS: counter, latest notices. ARGV: a notice's number. Returns: the last number, then notices since as text, number, … */
+/**
+ * KEYS: counter, latest of each key, the others. ARGV: a notice's number.
+ * Returns: the last number, then notices since as text, number, node, …; those with a key first, without their node.
+ */
 export const noticesSince = script(`
 local reply = { redis.call('GET', KEYS[1]) or '0' }
 for _, part in ipairs(redis.call('ZRANGE', KEYS[2], '(' .. ARGV[1], '+inf', 'BYSCORE', 'WITHSCORES')) do
   reply[#reply + 1] = part
+  if #reply % 3 == 0 then reply[#reply + 1] = '' end
+end
+for _, entry in ipairs(redis.call('XRANGE', KEYS[3], '(' .. ARGV[1] .. '-0', '+')) do
+  reply[#reply + 1] = entry[2][2]
+  reply[#reply + 1] = string.match(entry[1], '^%d+')
+  reply[#reply + 1] = entry[2][4]
 end
 return reply
 `);

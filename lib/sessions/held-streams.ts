@@ -1,4 +1,5 @@
 /** Streams of shared sessions that are read on this node: copies of what the store has, kept up with it. */
+import { nanoid } from 'nanoid';
 import type { Session } from './session';
 import type { SharedStreams } from './shared-store';
 import { Stream } from './stream';
@@ -106,6 +107,8 @@ export class HeldOwn implements StreamLog {
   #read: number;
   #written = 0;
   readonly #pending: Waiting[] = [];
+  readonly #writer = nanoid(8);
+  #appended = 0;
   /** Heard while the notices before them are still being looked up. */
   #early: Waiting[] | undefined = [];
   readonly #loop = new Loop(() => this.#step());
@@ -132,10 +135,12 @@ export class HeldOwn implements StreamLog {
 
   /** What was said before this node held the stream is in; on with what was heard meanwhile. */
   caughtUp(missed: readonly Waiting[]): void {
-    const early = this.#early ?? [];
+    const known = new Set(missed.map(({ seq }) => seq));
+    const early = (this.#early ?? []).filter(({ seq }) => seq === 0 || !known.has(seq));
     this.#early = undefined;
-    const last = missed.at(-1)?.seq ?? 0;
-    for (const waiting of [...missed, ...early.filter(({ seq }) => seq === 0 || seq > last)]) this.say(waiting);
+    // Without a number it was said to this session alone, and waits for nothing.
+    for (const waiting of [...missed, ...early].sort((a, b) => (a.seq || Infinity) - (b.seq || Infinity) || 0))
+      this.say(waiting);
     this.#loop.run();
   }
 
@@ -170,9 +175,11 @@ export class HeldOwn implements StreamLog {
     const { stream } = this;
     const batch = this.#pending.slice(0, 100);
     const written = stream.position;
-    const events = await streams.appendOwn(session.record.id, batch, this.#read, written);
+    const own = { events: batch, writer: this.#writer, before: this.#appended };
+    const events = await streams.appendOwn(session.record.id, own, this.#read, written);
     if (typeof events === 'string') return onGone(events);
     this.#pending.splice(0, batch.length);
+    this.#appended += batch.length;
     this.#written = written;
     // Begun anew meanwhile: the new copy reads for itself.
     if (stream !== this.stream) return this.#loop.run();

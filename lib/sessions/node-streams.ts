@@ -2,6 +2,7 @@
 import type { RequestId } from '../protocol/types';
 import { HeldOwn, HeldReply } from './held-streams';
 import type { HeldOptions } from './held-streams';
+import { NodeNotices } from './node-notices';
 import { ReplyLog } from './reply-log';
 import { standaloneStreamId } from './session';
 import type { Session, SessionEndReason } from './session';
@@ -10,9 +11,6 @@ import type { Sink, Stream, StreamLimits } from './stream';
 
 /** Signs of life, and looks at those of others. */
 const beatMs = 2_000;
-
-/** Notices that wait while the store is away. */
-const maxOutbox = 1_000;
 
 export interface NodeStreamsOptions {
   readonly shared: SharedPart;
@@ -32,13 +30,16 @@ export class NodeStreams {
   readonly #logs = new Map<string, ReplyLog>();
   readonly #replies = new Map<string, HeldReply>();
   readonly #owns = new Map<string, HeldOwn>();
-  readonly #outbox: SharedNotice[] = [];
-  #sending = false;
-  #lastSeq: number | undefined;
+  readonly #notices: NodeNotices;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: NodeStreamsOptions) {
     this.#options = options;
+    this.#notices = new NodeNotices({
+      streams: options.shared.streams,
+      deliver: (seq, notice, from) => this.#deliver(seq, notice, from),
+      onError: options.onError,
+    });
     this.#timer = setInterval(() => void this.#beat(), beatMs).unref();
     void this.#beat();
   }
@@ -86,7 +87,10 @@ export class NodeStreams {
       session.adoptStream(standaloneStreamId, own.stream);
       if (known === undefined) {
         const { notices } = await streams.noticesSince(held.seq);
-        const missed = notices.filter(({ notice }) => concerns(session, notice));
+        // What was said to those who listened is nothing to one that has never done so, but for what has changed.
+        const missed = notices.filter(
+          ({ notice }) => concerns(session, notice) && (held.listened || notice.mergeKey !== undefined),
+        );
         own.caughtUp(missed.map(({ seq, notice }) => waitingOf(seq, notice)));
       }
       return own.stream;
@@ -182,10 +186,15 @@ export class NodeStreams {
     }
   }
 
+  /** Tell all nodes. */
+  publish(notice: SharedNotice): void {
+    this.#notices.publish(notice);
+  }
+
   receive(message: NodeMessage, session: Session | undefined): void {
     switch (message.kind) {
       case 'notice':
-        return this.#heard(message.seq, message.notice, message.from);
+        return this.#notices.heard(message.seq, message.notice, message.from);
       case 'ask':
         if (session !== undefined) this.tell(session, message.json, undefined);
         return;
@@ -197,7 +206,7 @@ export class NodeStreams {
         return;
       case 'resync':
         for (const held of [...this.#owns.values(), ...this.#replies.values()]) held.wake();
-        void this.#catchUp();
+        void this.#notices.catchUp();
     }
   }
 
@@ -210,66 +219,16 @@ export class NodeStreams {
     session.findStream(streamId)?.attach(elsewhere);
   }
 
-  #heard(seq: number, notice: SharedNotice, from: string): void {
-    if (this.#lastSeq !== undefined && seq <= this.#lastSeq) return;
-    this.#lastSeq = seq;
-    this.#deliver(seq, notice, from);
-  }
-
   #deliver(seq: number, notice: SharedNotice, from: string): void {
     for (const own of this.#owns.values()) if (concerns(own.options.session, notice)) own.say(waitingOf(seq, notice));
     if (from !== this.#options.shared.node) this.#options.hear(notice);
   }
 
-  /** Tell all nodes. Waits while the store is away; of one key the latest. */
-  publish(notice: SharedNotice): void {
-    const { mergeKey } = notice;
-    // The first may be on its way.
-    if (mergeKey !== undefined && this.#outbox.slice(1).some((other) => other.mergeKey === mergeKey)) return;
-    if (this.#outbox.length >= maxOutbox)
-      return this.#options.onError(new Error('A notice is lost: too many wait for the session store'));
-    this.#outbox.push(notice);
-    if (!this.#sending) void this.#send();
-  }
-
-  async #send(): Promise<void> {
-    this.#sending = true;
-    while (this.#outbox.length > 0) {
-      try {
-        await this.#options.shared.streams.publish(this.#outbox[0]!);
-        this.#outbox.shift();
-      } catch {
-        // The next beat tries again.
-        break;
-      }
-    }
-    this.#sending = false;
-  }
-
-  /** What was said while this node did not listen. To hear of a change twice does no harm. */
-  async #catchUp(): Promise<void> {
-    const { streams } = this.#options.shared;
-    try {
-      const from = this.#lastSeq ?? 0;
-      let found = await streams.noticesSince(from);
-      // Redis was emptied: it counts from the start again.
-      if (found.seq < from) {
-        this.#lastSeq = 0;
-        found = await streams.noticesSince(0);
-      }
-      for (const { notice } of found.notices) this.#deliver(0, notice, '');
-      this.#lastSeq = Math.max(this.#lastSeq ?? 0, found.seq);
-    } catch {
-      // The store has said what is wrong with it; when it is back, so is this.
-    }
-  }
-
   async #beat(): Promise<void> {
     const { streams } = this.#options.shared;
-    if (!this.#sending && this.#outbox.length > 0) void this.#send();
+    this.#notices.beat();
     try {
       await streams.beat();
-      if (this.#lastSeq === undefined) await this.#catchUp();
       const waiting = [...this.#replies.values()].filter(({ finished }) => !finished);
       for (const owner of new Set(waiting.map((reply) => reply.owner)))
         if (owner !== undefined && !(await streams.isAlive(owner))) await this.#bury(owner, waiting);

@@ -83,6 +83,17 @@ export interface HeldStream {
   readonly written: number;
   /** The last notice that is in it. */
   readonly seq: number;
+  /** The session's own: it has been read before. */
+  readonly listened: boolean;
+}
+
+/** What a node adds to a session's own stream. */
+export interface OwnBatch {
+  readonly events: readonly { readonly seq: number; readonly json: string; readonly mergeKey?: string | undefined }[];
+  /** Unguessable; the same for all batches of one holder. */
+  readonly writer: string;
+  /** How many events of this writer are in already: none is taken twice, whatever became of the answer. */
+  readonly before: number;
 }
 
 /** Streams and notices of all nodes. */
@@ -90,12 +101,7 @@ export interface SharedStreams {
   /** @returns False if the session has ended. */
   appendReply(id: string, streamId: string, batch: StreamBatch): Promise<boolean>;
   /** To the session's own stream, by the node that holds it. @returns What has been appended after `read`. */
-  appendOwn(
-    id: string,
-    events: readonly { readonly seq: number; readonly json: string; readonly mergeKey?: string | undefined }[],
-    read: number,
-    written: number,
-  ): Promise<SessionEvent[] | 'ended' | 'taken'>;
+  appendOwn(id: string, batch: OwnBatch, read: number, written: number): Promise<SessionEvent[] | 'ended' | 'taken'>;
   /** @returns Undefined if there is no such stream. */
   hold(id: string, streamId: string): Promise<HeldStream | undefined>;
   read(id: string, streamId: string, after: number): Promise<{ finished: boolean; events: SessionEvent[] }>;
@@ -104,9 +110,10 @@ export interface SharedStreams {
   isAlive(node: string): Promise<boolean>;
   /** A sign of life, every two seconds. */
   beat(): Promise<void>;
-  publish(notice: SharedNotice): Promise<void>;
-  /** The latest notice of each key after `seq`, in order. */
-  noticesSince(seq: number): Promise<{ seq: number; notices: { seq: number; notice: SharedNotice }[] }>;
+  /** @param count Counts this node's notices, up from 1: none is told twice. */
+  publish(notice: SharedNotice, count: number): Promise<void>;
+  /** What was said after `seq`, in order; of each key the latest, whoever said it (`from` is empty). */
+  noticesSince(seq: number): Promise<{ seq: number; notices: { seq: number; notice: SharedNotice; from: string }[] }>;
 }
 
 /** One node's part in a store that several share. Every function rejects with {@link UnavailableError}, within bounded time. */

@@ -91,6 +91,52 @@ describeRedis('Streams on several nodes', () => {
     second.close();
   });
 
+  it('have what was said after the node that read them had died, once the client listens again', async () => {
+    const session = await legacySession(cluster);
+    const another = await legacySession(cluster);
+    const says = (n: number) => cluster.nodes[2]!.server.notify('notifications/message', { level: 'info', data: n });
+    const first = await get(0, session);
+    says(1);
+    await first.find(({ params }) => params?.data === 1);
+    await cluster.nodes[0]!.sessions.shared.leave();
+    first.close();
+    says(2);
+    cluster.nodes[2]!.server.notifyToolsChanged();
+    says(3);
+    const second = await get(1, session, lastIdOf(first));
+    await second.find(({ params }) => params?.data === 3);
+    expect(second.events.flatMap(({ message }) => message?.params?.data ?? message?.method ?? [])).toEqual([
+      2,
+      'notifications/tools/list_changed',
+      3,
+    ]);
+    second.close();
+    // Nobody has ever listened here: what was said is not for them.
+    const third = await get(1, another);
+    says(4);
+    await third.find(({ params }) => params?.data === 4);
+    expect(third.events.flatMap(({ message }) => message?.params?.data ?? message?.method ?? [])).toEqual([
+      'notifications/tools/list_changed',
+      4,
+    ]);
+    third.close();
+  });
+
+  it('carry once what Redis was told of too late to say so', async () => {
+    const session = await legacySession(cluster);
+    const stream = await get(0, session);
+    const { server, errors } = cluster.nodes[1]!;
+    redis.pause();
+    server.notify('notifications/message', { level: 'info', data: 1 });
+    await eventually(() => errors.some((error) => String(error).includes('no answer')));
+    redis.resume();
+    // Told after the first has been tried again.
+    server.notify('notifications/message', { level: 'info', data: 2 });
+    await stream.find(({ params }) => params?.data === 2);
+    expect(stream.events.flatMap(({ message }) => message?.params?.data ?? [])).toEqual([1, 2]);
+    stream.close();
+  });
+
   it('are read on one node at a time', async () => {
     const session = await legacySession(cluster);
     const first = await get(0, session);

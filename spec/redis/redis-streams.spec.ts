@@ -1,0 +1,86 @@
+/** Streams and notices in Redis, through one node's part: what is repeated is not done twice. */
+import type { RedisSessionStore } from 'express-mcp/redis';
+import type { SharedNotice } from '../../lib/sessions/shared-store';
+import { createRedis, describeRedis } from '../support/redis';
+import type { Redis } from '../support/redis';
+import { createRecord } from '../support/session-store-contract';
+
+describeRedis('Streams in Redis', () => {
+  let redis: Redis;
+  let store: RedisSessionStore;
+  let another: RedisSessionStore;
+  let made = 0;
+  beforeAll(async () => {
+    redis = await createRedis();
+  });
+  beforeEach(async () => {
+    const prefix = `streams:${++made}`;
+    store = redis.createStore({ prefix });
+    another = redis.createStore({ prefix });
+    await store.shared.open(createRecord('a'));
+  });
+  afterAll(() => redis.close());
+
+  const event = (json: string, seq = 0) => ({ seq, json });
+  const append = (events: ReturnType<typeof event>[], before: number, writer = 'w') =>
+    store.shared.streams.appendOwn('a', { events, writer, before }, 0, 0);
+  const texts = (events: unknown) => (events as { json: string }[]).map(({ json }) => json);
+
+  it('take what a writer appends once, however often it says so', async () => {
+    await store.shared.streams.hold('a', '0');
+    await append([event('1'), event('2')], 0);
+    await append([event('1'), event('2')], 0);
+    // The answer to the first got lost, and more has come since.
+    expect(texts(await append([event('1'), event('2'), event('3')], 0))).toEqual(['1', '2', '3']);
+    expect(texts(await append([event('4')], 3))).toEqual(['1', '2', '3', '4']);
+    expect(texts(await append([event('5')], 0, 'another'))).toEqual(['1', '2', '3', '4', '5']);
+    expect(texts(await append([], 4))).toHaveLength(5);
+  });
+
+  it('are held by one node, and say whether they have been held before', async () => {
+    expect(await store.shared.streams.hold('a', '0')).toMatchObject({ listened: false, last: 0 });
+    expect(await another.shared.streams.hold('a', '0')).toMatchObject({ listened: true });
+    expect(await append([event('1')], 0)).toBe('taken');
+    await store.shared.end('a', 'client');
+    expect(await append([event('1')], 0)).toBe('ended');
+    expect(await store.shared.streams.hold('a', '0')).toBeUndefined();
+  });
+
+  const notice = (data: unknown, mergeKey?: string): SharedNotice => ({
+    message: { jsonrpc: '2.0', method: 'notifications/message', params: { data } },
+    mergeKey,
+  });
+  const dataSince = async (seq: number) =>
+    (await store.shared.streams.noticesSince(seq)).notices.map(({ notice: { message } }) => message.params?.data);
+
+  it('tell a notice once, whichever node it comes from', async () => {
+    const { streams } = store.shared;
+    await streams.publish(notice('first'), 1);
+    await streams.publish(notice('first'), 1);
+    await another.shared.streams.publish(notice('theirs'), 1);
+    await streams.publish(notice('second'), 2);
+    expect(await dataSince(0)).toEqual(['first', 'theirs', 'second']);
+    expect(await dataSince(2)).toEqual(['second']);
+    expect((await streams.noticesSince(0)).notices.map(({ from }) => from)).toEqual([
+      store.shared.node,
+      another.shared.node,
+      store.shared.node,
+    ]);
+  });
+
+  it('keep of a key the latest, in order with the others', async () => {
+    const { streams } = store.shared;
+    await streams.publish(notice('changed', 'tools'), 1);
+    await streams.publish(notice('said'), 2);
+    await streams.publish(notice('changed', 'tools'), 3);
+    expect(await dataSince(0)).toEqual(['said', 'changed']);
+  });
+
+  it('keep a bounded number and size of what replaces nothing', async () => {
+    const { streams } = store.shared;
+    for (let count = 1; count <= 1_010; count += 1) await streams.publish(notice(count), count);
+    expect((await dataSince(0)).slice(0, 2)).toEqual([11, 12]);
+    for (let count = 1_011; count <= 1_014; count += 1) await streams.publish(notice('x'.repeat(300_000)), count);
+    expect(await dataSince(0)).toHaveLength(3);
+  });
+});
