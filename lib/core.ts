@@ -41,6 +41,8 @@ export const maxKept = 256;
 /** One server. */
 export interface ServerCore {
   readonly info: Implementation;
+  /** The `_meta` of every modern result. */
+  readonly resultMeta: Readonly<Record<string, unknown>>;
   readonly instructions: string | undefined;
   readonly registry: Registry;
   readonly authorizer: Authorizer | undefined;

@@ -13,7 +13,7 @@ import { toolMethods } from './methods/tools';
 import { ErrorCode, errorResponse, McpError, readMessage, ToolError, UnavailableError } from './protocol/errors';
 import { EncodedResult } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';
-import { parseCancelledParams, serverInfoKey } from './protocol/params';
+import { parseCancelledParams } from './protocol/params';
 import type { Revision } from './protocol/revisions';
 import type {
   JsonRpcNotification,
@@ -113,7 +113,7 @@ function finished(
   if (result instanceof EncodedResult) return result;
   const complete = context.era === 'modern' ? asModern(core, result as Record<string, unknown>) : result;
   if (key === undefined) return complete as Record<string, unknown>;
-  const encoded = new EncodedResult(JSON.stringify(complete));
+  const encoded = new EncodedResult(complete);
   if (core.kept.size >= maxKept) core.kept.clear();
   core.kept.set(key, encoded);
   return encoded;
@@ -121,10 +121,11 @@ function finished(
 
 /** basic, "Result Responses" and "Per-response protocol fields": every result has its type and names the server. */
 function asModern(core: ServerCore, result: Record<string, unknown>): Record<string, unknown> {
+  const meta = result._meta as object | undefined;
   return {
     resultType: 'complete',
     ...result,
-    _meta: { [serverInfoKey]: core.info, ...(result._meta as object | undefined) },
+    _meta: meta === undefined ? core.resultMeta : { ...core.resultMeta, ...meta },
   };
 }
 

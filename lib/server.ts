@@ -18,6 +18,7 @@ import type {
   ToolHandler,
   ToolProvider,
 } from './declarations';
+import { serverInfoKey } from './protocol/params';
 import type { Schema } from './protocol/schema';
 import type { Implementation, JsonRpcMessage, JsonRpcResponse } from './protocol/types';
 import {
@@ -316,6 +317,7 @@ function createCore({ instructions, ...info }: ServerInfo, options: McpServerOpt
   const decided = authorizerSource === 'configured';
   const core: ServerCore = {
     info,
+    resultMeta: Object.freeze({ [serverInfoKey]: info }),
     instructions,
     registry: new Registry((kind) => {
       core.kept.clear();

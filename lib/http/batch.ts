@@ -35,7 +35,7 @@ export async function postBatch(
   if (isModernVersion(req.headers['mcp-protocol-version'])) throw refusal('Batches are not part of this revision');
   if (req.headers['mcp-session-id'] === undefined)
     throw refusal('Batches are served within a session of 2025-03-26 only');
-  const session = await findSession(mount, req, identity);
+  const session = await findSession(mount, req.headers, identity);
   if (!session.revision.batches) throw refusal('Batches are not part of the revision of this session');
   if (batch.length > mount.options.maxBatch) throw refusal(`A batch may have ${mount.options.maxBatch} messages`);
   const accepted = acceptedTypes(req.headers.accept);

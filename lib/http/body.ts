@@ -1,4 +1,5 @@
 /** The JSON value of a POST, read from the wire or taken over from the host's body parser. */
+import { isAscii } from 'node:buffer';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { isUint8Array } from 'node:util/types';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
@@ -45,8 +46,9 @@ export function readMessageBody(req: MessageRequest, maxBodyBytes: number): unkn
   if (req.destroyed && !req.readableEnded) throw hungUp();
   if (!isUnread) throw new HttpError(500, ErrorCode.InternalError, BODY_IS_GONE);
 
-  const decoder = decoderOf(req.headers['content-encoding']);
-  if (Number(req.headers['content-length']) > maxBodyBytes) throw refuseTheRest(req, maxBodyBytes);
+  const { headers } = req;
+  const decoder = decoderOf(headers['content-encoding']);
+  if (Number(headers['content-length']) > maxBodyBytes) throw refuseTheRest(req, maxBodyBytes);
 
   return new Promise((resolve, reject) => {
     function parse(bytes: Uint8Array): void {
@@ -73,6 +75,8 @@ function collect(
   fail: (error: HttpError) => void,
   done: (bytes: Uint8Array) => void,
 ): void {
+  /** NaN where the client does not say. */
+  const announced = Number(req.headers['content-length']);
   let bytes: Buffer | undefined;
   let length = 0;
   let ended = false;
@@ -90,7 +94,7 @@ function collect(
       bytes = part;
     } else {
       // One growing buffer, not a list of chunks: a list of one-byte chunks would take a hundred times their size.
-      if (end > bytes.length) bytes = grow(bytes, length, end);
+      if (end > bytes.length) bytes = grow(bytes, length, end, announced);
       bytes.set(part, length);
     }
     length = end;
@@ -120,8 +124,10 @@ function collect(
   if (req.isPaused()) req.resume();
 }
 
-function grow(bytes: Buffer, used: number, needed: number): Buffer {
-  const grown = Buffer.allocUnsafe(Math.max(needed, 2 * bytes.length));
+/** Twice as large; or all that was announced, once an eighth of it is there: an announcement alone takes no memory. */
+function grow(bytes: Buffer, used: number, needed: number, announced: number): Buffer {
+  const size = announced <= 8 * used ? announced : 2 * bytes.length;
+  const grown = Buffer.allocUnsafe(Math.max(needed, size));
   bytes.copy(grown, 0, 0, used);
   return grown;
 }
@@ -169,13 +175,20 @@ function parseHostBody(body: unknown, req: IncomingMessage): unknown {
 }
 
 function parseBytes(bytes: Uint8Array): unknown {
-  let text: string;
+  return parseText(isAscii(bytes) ? toBuffer(bytes).toString('latin1') : decodeUtf8(bytes));
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
   try {
-    text = UTF_8.decode(bytes);
+    return UTF_8.decode(bytes);
   } catch (cause) {
     throw new HttpError(400, ErrorCode.ParseError, 'Parse error: the body is not UTF-8', { cause });
   }
-  return parseText(text);
+}
+
+/** The same bytes. */
+function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 function parseText(text: string): unknown {

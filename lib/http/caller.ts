@@ -84,11 +84,9 @@ export class HttpCall implements RunningCall {
   begin(): void {
     this.reply.calls.push(this.context);
     this.caller.session?.addCall(this.context.requestId!, this);
-    this.caller.mount.running.add(this.context);
   }
 
   end(): void {
-    this.caller.mount.running.delete(this.context);
     this.caller.session?.removeCall(this.context.requestId!, this);
   }
 

@@ -57,12 +57,12 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
   }
 }
 
-/** A short body cannot be deep; a long one is walked once. */
+/** A short body cannot be deep, since every level takes two characters; a long one is walked once. */
 function checkDepth(
   body: unknown,
   { 'content-length': length, 'content-encoding': coding }: IncomingHttpHeaders,
 ): void {
-  if ((coding === undefined && Number(length) <= maxDepth) || !isTooDeep(body)) return;
+  if ((coding === undefined && Number(length) <= 2 * maxDepth) || !isTooDeep(body)) return;
   throw underId(
     new HttpError(400, ErrorCode.InvalidRequest, `The message is nested deeper than ${maxDepth} levels`),
     body,
@@ -78,6 +78,7 @@ interface Admitted {
 
 /** A value where nothing has to be waited for. @throws {HttpError} under the message's id, where it can be read. */
 function admit(mount: Mount, req: IncomingMessage, body: unknown, identity: Identity): Admitted | Promise<Admitted> {
+  const { headers } = req;
   try {
     const parsed = parseMessage(body);
     if (parsed.kind === 'notification' && isRequestMethod(parsed.message.method)) {
@@ -85,40 +86,46 @@ function admit(mount: Mount, req: IncomingMessage, body: unknown, identity: Iden
     }
     checkDecided(mount.core, parsed.kind === 'response' ? 'any' : hookOf(parsed.message), req);
     if (parsed.kind !== 'response') {
-      if (isModern(parsed.message, req.headers))
-        return { parsed, meta: readModernRequest(parsed.message, req.headers), session: undefined };
-    } else if (isModernVersion(req.headers['mcp-protocol-version'])) {
+      if (isModern(parsed.message, headers))
+        return { parsed, meta: readModernRequest(parsed.message, headers), session: undefined };
+    } else if (isModernVersion(headers['mcp-protocol-version'])) {
       throw new HttpError(400, ErrorCode.InvalidRequest, 'A client of this revision sends no responses');
     }
-    const id = req.headers['mcp-session-id'];
-    const isInitialize = parsed.kind === 'request' && parsed.message.method === 'initialize';
-    if (isInitialize && id === undefined) return { parsed, meta: legacyMeta(undefined, parsed), session: undefined };
-    return admitLegacy(mount, req, parsed, identity, isInitialize);
+    const admitting =
+      parsed.kind === 'request' && parsed.message.method === 'initialize'
+        ? admitInitialize(mount, headers, parsed, identity)
+        : admitLegacy(mount, headers, parsed, identity);
+    if (!isPromise(admitting)) return admitting;
+    return admitting.catch((error: unknown) => {
+      throw underId(error, body);
+    });
   } catch (error) {
     throw underId(error, body);
   }
 }
 
-async function admitLegacy(
+function admitLegacy(
   mount: Mount,
-  req: IncomingMessage,
+  headers: IncomingHttpHeaders,
   parsed: ParsedMessage,
   identity: Identity,
-  isInitialize: boolean,
+): Admitted | Promise<Admitted> {
+  const finding = findSession(mount, headers, identity);
+  const admitTo = (session: Session): Admitted => ({ parsed, meta: legacyMeta(session, parsed), session });
+  return isPromise(finding) ? finding.then(admitTo) : admitTo(finding);
+}
+
+async function admitInitialize(
+  mount: Mount,
+  headers: IncomingHttpHeaders,
+  parsed: ParsedMessage,
+  identity: Identity,
 ): Promise<Admitted> {
-  try {
-    if (!isInitialize) {
-      const session = await findSession(mount, req, identity);
-      return { parsed, meta: legacyMeta(session, parsed), session };
-    }
-    if ((await initializedSession(mount, req, identity)) !== undefined) {
-      // 2025-11-25, lifecycle: initialization is the first interaction, and happens once.
-      throw new HttpError(400, ErrorCode.InvalidRequest, 'This session is initialized already');
-    }
-    return { parsed, meta: legacyMeta(undefined, parsed), session: undefined };
-  } catch (error) {
-    throw underId(error, parsed.message);
+  if (headers['mcp-session-id'] !== undefined && (await initializedSession(mount, headers, identity)) !== undefined) {
+    // 2025-11-25, lifecycle: initialization is the first interaction, and happens once.
+    throw new HttpError(400, ErrorCode.InvalidRequest, 'This session is initialized already');
   }
+  return { parsed, meta: legacyMeta(undefined, parsed), session: undefined };
 }
 
 /** The refusal as HTTP sends it: under the id that the message shows. */

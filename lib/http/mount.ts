@@ -1,6 +1,5 @@
 /** One mounted endpoint: its options, what is open and running on it, its clock, its end. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CallContext } from '../context';
 import type { Notice, ServerCore } from '../core';
 import { ErrorCode } from '../protocol/errors';
 import type { Session, SessionEndReason } from '../sessions/session';
@@ -48,8 +47,6 @@ export class Mount {
   readonly parked: Places;
   /** Streams that clients hold open to listen: GET and `subscriptions/listen`. */
   readonly listening: Places;
-  /** Running calls, for the mount's end. */
-  readonly running = new Set<CallContext>();
   readonly onError: NonNullable<McpRouterOptions['onError']>;
   readonly onReject: NonNullable<McpRouterOptions['onReject']>;
   readonly #open = new Set<Open>();

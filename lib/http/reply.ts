@@ -4,7 +4,7 @@ import type { CallContext, Subscription } from '../context';
 import type { Notice } from '../core';
 import type { Outcome } from '../dispatcher';
 import { ErrorCode, errorResponse } from '../protocol/errors';
-import { encodeResponse } from '../protocol/json-rpc';
+import { encodedResultOf, encodeResponse } from '../protocol/json-rpc';
 import type { Revision } from '../protocol/revisions';
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../protocol/types';
 import type { Session } from '../sessions/session';
@@ -162,6 +162,11 @@ export class Reply implements Open {
   end({ response: answer, challenge, unavailable }: Outcome): void {
     if (this.#over) return;
     const response = answer!;
+    const encoded = encodedResultOf(response);
+    if (encoded !== undefined && this.#stream === undefined && this.#accepted.json) {
+      this.#finish();
+      return this.#writeJson(200, encoded.end(response.id), undefined, encoded.start);
+    }
     const json = this.#encode(response);
     if (this.#stream !== undefined) return this.#endStream([json]);
     this.#finish();
@@ -197,15 +202,18 @@ export class Reply implements Open {
   }
 
   #write(status: number, json: string, headers?: OutgoingHttpHeaders): void {
+    if (this.#accepted.json || status !== 200) return this.#writeJson(status, json, headers);
     if (this.#res.destroyed) return;
-    if (this.#accepted.json || status !== 200) {
-      this.#mount.countRequest(status);
-      return sendJson(this.#res, status, json, headers);
-    }
     // Only a stream will do: it begins and ends with the result.
     const sink = this.#mount.openStream(this.#res, { onDrain() {}, onClose() {} });
     sink.write({ position: 1, json, bytes: 0, mergeKey: undefined });
     sink.close();
+  }
+
+  #writeJson(status: number, json: string, headers?: OutgoingHttpHeaders, start?: Uint8Array): void {
+    if (this.#res.destroyed) return;
+    this.#mount.countRequest(status);
+    sendJson(this.#res, status, json, headers, start);
   }
 
   /** A result that JSON cannot carry is the author's fault, and the caller must hear of it all the same. */

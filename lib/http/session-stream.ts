@@ -36,7 +36,7 @@ export async function getStream(mount: Mount, req: IncomingMessage, res: ServerR
     throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list text/event-stream');
   const identity = identify(req, mount.options);
   checkDecided(mount.core, 'any', req);
-  const session = await findSession(mount, req, identity);
+  const session = await findSession(mount, req.headers, identity);
   const lastEventId = req.headers['last-event-id'];
   const resumed = lastEventId === undefined || lastEventId === '' ? undefined : parseLastEventId(session, lastEventId);
   const streamId = resumed?.streamId ?? standaloneStreamId;
@@ -147,7 +147,7 @@ export async function deleteSession(mount: Mount, req: IncomingMessage, res: Ser
   if (isModernVersion(req.headers['mcp-protocol-version'])) refuseMethod(mount);
   const identity = identify(req, mount.options);
   checkDecided(mount.core, 'any', req);
-  const session = await findSession(mount, req, identity);
+  const session = await findSession(mount, req.headers, identity);
   await mount.sessions.end(session, 'client');
   mount.countRequest(204);
   res.writeHead(204);

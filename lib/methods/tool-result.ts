@@ -12,11 +12,15 @@ export function isErrorResult(message: string): CallToolResult {
 }
 
 /**
- * The result of `tool`, as a client of `revision` can take it.
+ * The result of `tool`, as a client of `revision` can take it. A value where no schema has to be waited for.
  *
  * @throws {TypeError} naming the tool, if the handler returned none of what it may, or not what `outputSchema` says.
  */
-export async function toCallToolResult(tool: ToolEntry, value: unknown, revision: Revision): Promise<CallToolResult> {
+export function toCallToolResult(
+  tool: ToolEntry,
+  value: unknown,
+  revision: Revision,
+): CallToolResult | Promise<CallToolResult> {
   return tool.output === undefined ? plainResult(tool, value, revision) : structuredResult(tool, value, revision);
 }
 

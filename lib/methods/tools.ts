@@ -82,7 +82,8 @@ export async function callTool(
     const value = await (timeLimitMs === undefined
       ? tool.handler(args as never, context)
       : withinTime(tool, args, context, timeLimitMs));
-    result = await toCallToolResult(tool, value, context.requestMeta.revision);
+    const returned = toCallToolResult(tool, value, context.requestMeta.revision);
+    result = isPromise(returned) ? await returned : returned;
   } catch (error) {
     failure = error;
     result = toErrorResult(error, core.exposeErrors);

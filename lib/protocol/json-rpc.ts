@@ -75,27 +75,34 @@ function isErrorObject(value: unknown): boolean {
   return isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string';
 }
 
-/** A result whose JSON was made beforehand and is used again and again. */
+/** A result that was encoded beforehand and is sent again and again, each time under another id. */
 export class EncodedResult {
   [field: string]: unknown;
-  constructor(
-    /** The result object's JSON. */
-    readonly json: string,
-  ) {}
+  /** The response's JSON up to its id. */
+  readonly start: Buffer;
+
+  constructor(result: unknown) {
+    this.start = Buffer.from(`{"jsonrpc":"2.0","result":${JSON.stringify(result)},"id":`);
+  }
+
+  /** The response's JSON from its id on. */
+  end(id: RequestId | undefined): string {
+    return `${JSON.stringify(id)}}`;
+  }
+}
+
+/** The result of `response`, if it is one that was encoded beforehand. */
+export function encodedResultOf(response: JsonRpcResponse): EncodedResult | undefined {
+  return 'result' in response && response.result instanceof EncodedResult ? response.result : undefined;
 }
 
 /** The response as plain data, for those who do not send it as text. */
 export function plainResponse(response: JsonRpcResponse): JsonRpcResponse {
-  const isEncoded = 'result' in response && response.result instanceof EncodedResult;
-  return isEncoded
-    ? { ...response, result: JSON.parse((response.result as EncodedResult).json) as Record<string, unknown> }
-    : response;
+  return encodedResultOf(response) === undefined ? response : (JSON.parse(encodeResponse(response)) as JsonRpcResponse);
 }
 
 /** The response's JSON, with the id exactly as it came. */
 export function encodeResponse(response: JsonRpcResponse): string {
-  if ('result' in response && response.result instanceof EncodedResult) {
-    return `{"jsonrpc":"2.0","id":${JSON.stringify(response.id)},"result":${response.result.json}}`;
-  }
-  return JSON.stringify(response);
+  const encoded = encodedResultOf(response);
+  return encoded === undefined ? JSON.stringify(response) : encoded.start.toString() + encoded.end(response.id);
 }
