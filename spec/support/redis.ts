@@ -1,8 +1,11 @@
 /** A Redis of a spec's own, on a loopback port; without `redis-server` on the PATH its specs are skipped, never in CI. */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createClient } from 'redis';
 import { redisSessions } from 'express-mcp/redis';
 import type { RedisSessionsOptions, RedisSessionStore } from 'express-mcp/redis';
@@ -30,17 +33,24 @@ export interface Redis {
   /** Hold it as it is: connections stay, nothing is answered. */
   pause(): void;
   resume(): void;
-  /** Take it away, and start it again on the same port, empty. */
+  /** Take it away, and start it again on the same port: empty, unless it is durable. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** Forget what a durable one has kept, while it is away. */
+  wipe(): void;
   /** Send a command, read its answer. */
   command(...words: string[]): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Start one. Every store made from it has a client that is never connected, as stores want it. */
-export async function createRedis(): Promise<Redis> {
+/**
+ * Start one. Every store made from it has a client that is never connected, as stores want it.
+ *
+ * @param durable What it has been told before it was killed it knows when it has been started again.
+ */
+export async function createRedis({ durable = false } = {}): Promise<Redis> {
   const port = await freePort();
+  const kept = durable ? mkdtempSync(join(tmpdir(), 'redis-')) : undefined;
   const url = `redis://127.0.0.1:${port}`;
   const stores: RedisSessionStore[] = [];
   let server: ChildProcess | undefined;
@@ -48,7 +58,10 @@ export async function createRedis(): Promise<Redis> {
   client.on('error', () => undefined);
 
   async function start(): Promise<void> {
-    const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+    const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', ''];
+    if (kept === undefined) settings.push('--appendonly', 'no');
+    // A killed process loses nothing that it has handed to the system.
+    else settings.push('--appendonly', 'yes', '--appendfsync', 'no', '--dir', kept);
     const child = (server = spawn('redis-server', settings, { stdio: ['ignore', 'pipe', 'inherit'] }));
     await new Promise<void>((resolve, reject) => {
       let log = '';
@@ -83,16 +96,21 @@ export async function createRedis(): Promise<Redis> {
     resume: () => void server?.kill('SIGCONT'),
     kill,
     start,
+    wipe() {
+      if (kept !== undefined) rmSync(join(kept, 'appendonlydir'), { recursive: true, force: true });
+    },
     command: (...words) => client.sendCommand(words),
     async close() {
       await Promise.all(stores.map((store) => store.shared.leave()));
       client.destroy();
       await kill();
+      if (kept !== undefined) rmSync(kept, { recursive: true, force: true });
     },
   };
 }
 
-async function freePort(): Promise<number> {
+/** A port that nobody has right now. */
+export async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
   const { port } = probe.address() as AddressInfo;
