@@ -30,9 +30,13 @@ export function findSession(
   return mount.sessions.find(id, principal).then((session) => checked(session, version));
 }
 
+/** It has ended, never was, or is another's. */
+export function noSession(): HttpError {
+  return new HttpError(404, ErrorCode.InvalidRequest, 'There is no such session: open a new one with initialize');
+}
+
 function checked(session: Session | undefined, version: string | string[] | undefined): Session {
-  if (session === undefined)
-    throw new HttpError(404, ErrorCode.InvalidRequest, 'There is no such session: open a new one with initialize');
+  if (session === undefined) throw noSession();
   // transports, "Protocol Version Header": invalid is 400; absent means the one that was negotiated.
   if (version !== undefined && findRevision(version as string)?.era !== 'legacy') {
     throw new HttpError(400, ErrorCode.InvalidRequest, 'MCP-Protocol-Version is not a revision that sessions speak');

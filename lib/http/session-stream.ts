@@ -12,7 +12,7 @@ import { isModernVersion } from './modern-headers';
 import type { Mount, Open } from './mount';
 import { acceptedTypes } from './negotiation';
 import { jittered } from './reply';
-import { findSession } from './session-of';
+import { findSession, noSession } from './session-of';
 import type { SseSink } from './sse';
 
 /** A live stream that was replaced must not come back and replace its successor. */
@@ -148,7 +148,8 @@ export async function deleteSession(mount: Mount, req: IncomingMessage, res: Ser
   const identity = identify(req, mount.options);
   checkDecided(mount.core, 'any', req);
   const session = await findSession(mount, req.headers, identity);
-  await mount.sessions.end(session, 'client');
+  // Somebody else was faster, perhaps on another node.
+  if (!(await mount.sessions.end(session, 'client'))) throw noSession();
   mount.countRequest(204);
   res.writeHead(204);
   res.end();

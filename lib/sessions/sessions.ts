@@ -32,7 +32,8 @@ export interface LiveSessions extends Iterable<Session> {
   /** The stream of this id, to be read here. @param after What the client has seen, where it resumes. */
   findStream(session: Session, id: string, after: number | undefined): Stream | undefined | Promise<Stream | undefined>;
   save(session: Session): Promise<void>;
-  end(session: Session, reason: SessionEndReason): Promise<void>;
+  /** @returns False if it had ended already. */
+  end(session: Session, reason: SessionEndReason): Promise<boolean>;
   sweep(now: number): Promise<void>;
   endAll(reason: SessionEndReason): Promise<void>;
 }
@@ -72,7 +73,7 @@ export class Sessions implements LiveSessions {
 
   /** The session of this id, if it is this principal's: another's does not exist, as far as they can tell. */
   async find(id: string, principal: string | undefined): Promise<Session | undefined> {
-    const session = this.#live.get(id) ?? (await this.#load(id));
+    const session = this.#live.get(id) ?? (await this.#load(id, principal));
     if (session === undefined || session.record.principal !== principal) return undefined;
     session.lastActiveAt = Date.now();
     return session;
@@ -95,8 +96,8 @@ export class Sessions implements LiveSessions {
   }
 
   /** End a session: the same road for DELETE, idleness, eviction and shutdown. */
-  async end(session: Session, reason: SessionEndReason): Promise<void> {
-    if (session.endReason !== undefined) return;
+  async end(session: Session, reason: SessionEndReason): Promise<boolean> {
+    if (session.endReason !== undefined) return false;
     this.#forget(session);
     session.end(reason);
     this.#options.onEnd(session, reason);
@@ -107,6 +108,7 @@ export class Sessions implements LiveSessions {
     } finally {
       this.#ending.delete(id);
     }
+    return true;
   }
 
   /** End what has been idle for too long. */
@@ -121,10 +123,11 @@ export class Sessions implements LiveSessions {
     await Promise.all([...this.#live.values()].map((session) => this.end(session, reason)));
   }
 
-  async #load(id: string): Promise<Session | undefined> {
+  async #load(id: string, principal: string | undefined): Promise<Session | undefined> {
     if (this.#ending.has(id)) return undefined;
     const record = await this.#options.store.get(id);
-    if (record === undefined || this.#ending.has(id)) return undefined;
+    // Another's is not made live by asking for it: it would count here, and end here.
+    if (record === undefined || record.principal !== principal || this.#ending.has(id)) return undefined;
     // Another request may have loaded it meanwhile.
     return this.#live.get(id) ?? this.#add(record);
   }

@@ -123,20 +123,22 @@ export class SharedSessions implements LiveSessions {
   }
 
   /** The store first: where it is away, nothing has ended, and the caller is told so. */
-  async end(session: Session, reason: SessionEndReason): Promise<void> {
-    if (session.endReason !== undefined) return;
+  async end(session: Session, reason: SessionEndReason): Promise<boolean> {
+    if (session.endReason !== undefined) return false;
     try {
-      await this.#end(session.record.id, reason);
+      return await this.#end(session.record.id, reason);
     } finally {
       if (reason !== 'client') this.#unload(session, reason);
     }
   }
 
-  async #end(id: string, reason: SessionEndReason): Promise<void> {
+  /** @returns False if it had ended already, on whichever node. */
+  async #end(id: string, reason: SessionEndReason): Promise<boolean> {
     const live = this.#live.get(id);
     const record = await this.#options.shared.end(id, reason);
     if (live !== undefined) this.#unload(live, reason);
     if (record !== undefined) this.#options.onEnd(live ?? this.#create(record), reason);
+    return record !== undefined;
   }
 
   /** Keep in the store what is in use; let copies go that are not. */

@@ -1,4 +1,5 @@
 /** A session is its principal's: nobody else can use it, or learn that it is there. */
+import { MemorySessionStore } from 'express-mcp';
 import { createFixture } from '../support/fixture';
 import type { Fixture } from '../support/fixture';
 import { legacySession, openStream, post, send, textOf } from '../support/wire';
@@ -6,6 +7,27 @@ import type { Headers, LegacySession, Reply } from '../support/wire';
 
 const alice = { Authorization: 'Bearer alice-token' };
 const bob = { Authorization: 'Bearer bob-token' };
+
+/** Mounts that share a store of records: each makes live what it is asked for. */
+describe('in a store of several mounts', () => {
+  it('is not made live by somebody else who asks for it', async () => {
+    const sessions = new MemorySessionStore();
+    const [mine, other] = [
+      await createFixture({ bearer: true, router: { sessions } }),
+      await createFixture({ bearer: true, router: { sessions } }),
+    ];
+    try {
+      const { headers } = await legacySession(mine, { headers: alice });
+      const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+      expect((await post(other.url, ping, { ...headers, ...bob })).status).toBe(404);
+      expect(other.router.stats().sessions).toBe(0);
+      expect((await post(other.url, ping, headers)).status).toBe(200);
+      expect(other.router.stats().sessions).toBe(1);
+    } finally {
+      await Promise.all([mine.close(), other.close()]);
+    }
+  });
+});
 
 /** What somebody can try with an id. */
 const attempts: [string, (url: string, headers: Headers) => Promise<Reply>][] = [

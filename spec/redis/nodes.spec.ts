@@ -57,6 +57,16 @@ describeRedis('Sessions on several nodes', () => {
     for (const { url } of cluster.nodes) expect((await ping(url, session.headers)).status).toBe(404);
   });
 
+  it('are ended by one of several DELETEs that come in at the same time on different nodes', async () => {
+    for (let times = 0; times < 5; times += 1) {
+      const session = await legacySession(cluster, { headers: alice });
+      const ends = cluster.nodes.map(({ url }) => send(url, { method: 'DELETE', headers: session.headers }));
+      expect((await Promise.all(ends)).map(({ status }) => status).sort()).toEqual([204, 404, 404]);
+    }
+    const ended = cluster.nodes.map(({ router }) => router.stats().sessionsEnded.client ?? 0);
+    expect(ended.reduce((sum, count) => sum + count)).toBe(5);
+  });
+
   it('are nobody else’s on any node', async () => {
     const session = await legacySession(cluster, { headers: alice });
     for (const { url } of cluster.nodes) expect((await ping(url, { ...session.headers, ...bob })).status).toBe(404);
