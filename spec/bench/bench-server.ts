@@ -13,6 +13,8 @@ export interface Settings {
   authorizer?: boolean;
   /** Ours and the hand-written route: the header `X-User` says who calls. @default false */
   users?: boolean;
+  /** Ours: the Redis that sessions are in, by its URL. @default none, sessions are in memory */
+  redis?: string;
   /** The hand-written route: the body that answers `tools/list`. @default none */
   list?: string;
 }

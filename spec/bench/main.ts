@@ -12,7 +12,7 @@ import type { Results } from './contenders';
 import { pinLoad } from './cores';
 import { summarize } from './profile';
 import { failureLine, machine, tableHead, tableLine } from './report';
-import { full, quick, ratio, verdictOn } from './row';
+import { full, quick, ratio, Skipped, verdictOn } from './row';
 import type { Measurement, Row } from './row';
 import { rows } from './rows';
 
@@ -41,6 +41,7 @@ async function report(row: Row, results: Results): Promise<boolean> {
     return verdictOn(row, measurement) !== 'failed';
   } catch (error) {
     console.log(failureLine(row, error));
+    if (error instanceof Skipped) return true;
     console.error(error);
     return false;
   }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { arch, cpus, loadavg, release, totalmem, type } from 'node:os';
 import { cores } from './cores';
-import { digits, verdictOn } from './row';
+import { digits, Skipped, verdictOn } from './row';
 import type { Measurement, Row } from './row';
 
 /** What must be known to read the numbers. */
@@ -34,7 +34,7 @@ export function tableHead(): string {
 
 export function tableLine(row: Row, measurement: Measurement): string {
   const { value, spread, detail } = measurement;
-  const show = (amount: number) => (row.unit === 'times' ? amount.toFixed(2) : `${digits(amount)} B`);
+  const show = (amount: number) => (row.unit === 'bytes' ? `${digits(amount)} B` : amount.toFixed(2));
   return line([
     row.id,
     row.measure,
@@ -48,5 +48,7 @@ export function tableLine(row: Row, measurement: Measurement): string {
 }
 
 export function failureLine(row: Row, error: unknown): string {
-  return line([row.id, row.measure, row.against, '', '', '', String(error).split('\n')[0]!, 'failed']);
+  const verdict = error instanceof Skipped ? 'skipped' : 'failed';
+  const reason = error instanceof Skipped ? error.message : String(error).split('\n')[0]!;
+  return line([row.id, row.measure, row.against, '', '', '', reason, verdict]);
 }

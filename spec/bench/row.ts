@@ -44,6 +44,11 @@ export const quick: Budget = {
   starts: 3,
 };
 
+/** Thrown by what cannot be measured on this machine; no failure. */
+export class Skipped extends Error {
+  override readonly name = 'Skipped';
+}
+
 export interface Measurement {
   readonly value: number;
   /** Quartiles of the single rounds. */
@@ -59,7 +64,7 @@ export interface Row {
   readonly measure: string;
   /** What it is set against. */
   readonly against: string;
-  readonly unit: 'times' | 'bytes';
+  readonly unit: 'times' | 'bytes' | 'commands';
   /** At most this. Without one, the row is there to be seen. */
   readonly goal?: number | undefined;
   /** How it is found: by a procedure of its own, or as the ratio of two contenders. */

@@ -3,6 +3,7 @@ import type { Row } from './row';
 import { callRows, otherRows } from './rows/calls';
 import { memoryRows } from './rows/memory';
 import { messageRows } from './rows/messages';
+import { redisRows } from './rows/redis';
 import { startRows } from './rows/start';
 import { streamRows } from './rows/streams';
 
@@ -12,5 +13,6 @@ export const rows: readonly Row[] = [
   ...memoryRows,
   ...streamRows,
   ...startRows,
+  ...redisRows,
   ...otherRows,
 ];

@@ -23,8 +23,9 @@ export class ServerProcess {
     this.#child = child;
   }
 
-  static async start(name: ServerName, settings: Settings = {}): Promise<ServerProcess> {
-    const { execPath, execArgv } = pinnedNode();
+  /** @param core Another than the server's, where there are several. */
+  static async start(name: ServerName, settings: Settings = {}, core = 0): Promise<ServerProcess> {
+    const { execPath, execArgv } = pinnedNode(core);
     const child = fork(join(__dirname, 'serve.js'), [name], {
       execPath,
       execArgv: [...execArgv, '--expose-gc'],
