@@ -45,9 +45,10 @@ export async function askClient(context: CallContext, request: InputRequest): Pr
   let cancelled: (() => void) | undefined;
   try {
     const response = await new Promise<JsonRpcResponse>((resolve, reject) => {
-      const waits = session.addQuestion(id, (answer) =>
-        answer === undefined ? reject(new UnansweredError('ended')) : resolve(answer),
-      );
+      const waits = session.addQuestion(id, (answer) => {
+        if (typeof answer === 'object') resolve(answer);
+        else reject(new UnansweredError(answer ?? 'ended'));
+      });
       if (!waits) return reject(new UnansweredError('ended'));
       const withdraw = (why: 'timeout' | 'cancelled'): void => {
         if (!session.removeQuestion(id)) return;

@@ -81,13 +81,17 @@ export class HttpCall implements RunningCall {
     readonly reply: Reply,
   ) {}
 
+  get requestId(): RequestId {
+    return this.context.requestId!;
+  }
+
   begin(): void {
     this.reply.calls.push(this.context);
-    this.caller.session?.addCall(this.context.requestId!, this);
+    this.caller.session?.addCall(this);
   }
 
   end(): void {
-    this.caller.session?.removeCall(this.context.requestId!, this);
+    this.caller.session?.removeCall(this);
   }
 
   cancel(reason: unknown): void {

@@ -21,6 +21,7 @@ import { isModern, isModernVersion, readModernRequest } from './modern-headers';
 import { tryLater } from './mount';
 import type { Mount } from './mount';
 import { acceptedTypes, isJsonContentType } from './negotiation';
+import type { AcceptedTypes } from './negotiation';
 import { Reply } from './reply';
 import { findSession, initializedSession } from './session-of';
 
@@ -30,16 +31,17 @@ import { findSession, initializedSession } from './session-of';
  * @throws {HttpError} for what is refused before it is dispatched; nothing has been answered then.
  */
 export async function postMessage(mount: Mount, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  if (!isJsonContentType(req.headers['content-type'])) {
+  const { headers } = req;
+  if (!isJsonContentType(headers['content-type'])) {
     throw new HttpError(415, ErrorCode.InvalidRequest, 'Content-Type must be application/json, in UTF-8');
   }
-  const reading = readMessageBody(req, mount.options.maxBodyBytes);
+  const reading = readMessageBody(req, headers, mount.options.maxBodyBytes);
   const body: unknown = isPromise(reading) ? await reading : reading;
-  checkDepth(body, req.headers);
+  checkDepth(body, headers);
   const identity = identify(req, mount.options);
   if (Array.isArray(body)) return postBatch(mount, req, res, body, identity);
 
-  const admitting = admit(mount, req, body, identity);
+  const admitting = admit(mount, req, headers, body, identity);
   const admitted = isPromise(admitting) ? await admitting : admitting;
   const { parsed, meta, session } = admitted;
   if (parsed.kind !== 'request') {
@@ -49,7 +51,8 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
     if (unavailable !== undefined) throw tryLater(503, unavailable.message);
     return accept(mount, res);
   }
-  const call = begin(mount, req, res, parsed.message, admitted, identity);
+  const accepted = acceptedTypes(headers.accept);
+  const call = begin(mount, req, res, accepted, parsed.message, admitted, identity);
   try {
     call.reply.end(await dispatch(mount.core, parsed, call.context));
   } finally {
@@ -77,8 +80,13 @@ interface Admitted {
 }
 
 /** A value where nothing has to be waited for. @throws {HttpError} under the message's id, where it can be read. */
-function admit(mount: Mount, req: IncomingMessage, body: unknown, identity: Identity): Admitted | Promise<Admitted> {
-  const { headers } = req;
+function admit(
+  mount: Mount,
+  req: IncomingMessage,
+  headers: IncomingHttpHeaders,
+  body: unknown,
+  identity: Identity,
+): Admitted | Promise<Admitted> {
   try {
     const parsed = parseMessage(body);
     if (parsed.kind === 'notification' && isRequestMethod(parsed.message.method)) {
@@ -161,12 +169,12 @@ function begin(
   mount: Mount,
   req: IncomingMessage,
   res: ServerResponse,
+  accepted: AcceptedTypes,
   message: JsonRpcRequest,
   { meta, session }: Admitted,
   identity: Identity,
 ): HttpCall {
   const { id, method } = message;
-  const accepted = acceptedTypes(req.headers.accept);
   if (!accepted.json && !accepted.sse) {
     throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream', {
       id,

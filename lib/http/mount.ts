@@ -16,6 +16,8 @@ import { quietly } from '../server';
 
 /** A reply or a stream: looked at on every tick, and ended when the mount closes. */
 export interface Open {
+  /** Its place in the list of what is open; the mount's own. */
+  place?: number;
   tick(now: number): void;
   /** The mount closes: what only listens ends now, in the way that tells the client most. */
   shutdown(): void;
@@ -49,7 +51,7 @@ export class Mount {
   readonly listening: Places;
   readonly onError: NonNullable<McpRouterOptions['onError']>;
   readonly onReject: NonNullable<McpRouterOptions['onReject']>;
-  readonly #open = new Set<Open>();
+  readonly #open: Open[] = [];
   /** The streams whose sockets are still there. */
   readonly #streams = new Set<SseSink>();
   readonly #onSessionEnd: NonNullable<McpRouterOptions['onSessionEnd']>;
@@ -113,12 +115,18 @@ export class Mount {
 
   /** Look after `open` on every tick until {@link Mount.remove}. */
   add(open: Open): void {
-    this.#open.add(open);
+    open.place = this.#open.push(open) - 1;
     this.startClock();
   }
 
   remove(open: Open): void {
-    this.#open.delete(open);
+    const last = this.#open.at(-1);
+    if (open.place === undefined || last === undefined) return;
+    // The last one moves up.
+    this.#open[open.place] = last;
+    last.place = open.place;
+    this.#open.pop();
+    open.place = undefined;
     if (this.#isQuiet) this.#onQuiet?.();
   }
 
@@ -135,7 +143,7 @@ export class Mount {
   }
 
   get #isQuiet(): boolean {
-    return this.#open.size === 0 && this.#streams.size === 0;
+    return this.#open.length === 0 && this.#streams.size === 0;
   }
 
   /** @throws {HttpError} 503 or 429 at a cap. */
@@ -238,7 +246,8 @@ export class Mount {
 
   #tick(): void {
     const now = Date.now();
-    for (const open of this.#open) open.tick(now);
+    // Backwards: whatever moves up meanwhile has had its turn.
+    for (let at = this.#open.length - 1; at >= 0; at -= 1) this.#open[at]?.tick(now);
     for (const stream of this.#streams) stream.tick(now);
     if (now >= this.#nextSweepAt) {
       this.#nextSweepAt = now + Math.min(30_000, this.options.sessionIdleMs / 4, this.options.historyMs / 4);
@@ -277,9 +286,9 @@ export class Mount {
     this.core.listeners.delete(this.#hear);
     // Answers can no longer come in: what waits for one is denied.
     for (const session of this.sessions) session.leaveUnanswered();
-    for (const open of this.#open) open.shutdown();
+    for (const open of [...this.#open]) open.shutdown();
     if (!this.#isQuiet) await this.#quiet(graceMs);
-    for (const open of this.#open) open.abort();
+    for (const open of [...this.#open]) open.abort();
     await this.sessions.endAll('shutdown');
     for (const stream of this.#streams) stream.cut();
     this.#stopClock();

@@ -81,22 +81,23 @@ export function createOriginCheck(
   }
 
   return function checkOrigin(req, res) {
-    if (isDefault && (req as ValidatedRequest)[VALIDATED] === true) return true;
-    const { origin } = req.headers;
+    const { origin, host: name } = req.headers;
     const onLoopback = arrivedOnLoopback(req.socket);
-    const host = judgeHost(req.headers.host);
-    if (!(host.allowed || (onLoopback ? host.loopback : isOpen))) {
+    const host = judgeHost(name);
+    const isHostAllowed = host.allowed || (onLoopback ? host.loopback : isOpen);
+    if (isHostAllowed && origin === undefined) return true;
+    if (isDefault && (req as ValidatedRequest)[VALIDATED] === true) return true;
+    if (!isHostAllowed) {
       return refuse(
         req,
         res,
         'The Host header names another server. To serve under this name, add it to `allowedHosts`.',
       );
     }
-    if (origin === undefined) return true;
-    if (!isAllowed(origin, host, req, onLoopback)) {
+    if (!isAllowed(origin!, host, req, onLoopback)) {
       return refuse(req, res, 'Pages of this origin may not call here. To let them, add it to `origins`.');
     }
-    res.setHeader('Access-Control-Allow-Origin', origin);
+    res.setHeader('Access-Control-Allow-Origin', origin!);
     appendHeader(res, 'Vary', ['Origin']);
     appendHeader(res, 'Access-Control-Expose-Headers', EXPOSED_HEADERS);
     if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) return true;

@@ -72,7 +72,7 @@ export function createRedisStreams(
 
     async hold(id, streamId) {
       const isOwn = streamId === ownStreamId;
-      const taken = JSON.stringify({ kind: 'taken', id, streamId });
+      const taken = JSON.stringify({ kind: 'taken', id, streamId, by: node });
       const reply = (await redis.run(
         holdStream,
         [keys.session(id), keys.streamState(id, streamId)],

@@ -55,6 +55,7 @@ export class HeldReply {
   stream: Stream;
   finished = false;
   #read: number;
+  #letGoAt: number | undefined;
   readonly #loop = new Loop(() => this.#step());
 
   constructor(
@@ -72,6 +73,12 @@ export class HeldReply {
     this.#loop.run();
   }
 
+  /** Close the connection after the message at `position`; the client comes back for the rest. */
+  letGo(position: number): void {
+    this.#letGoAt = position;
+    this.#loop.run();
+  }
+
   end(): void {
     this.#loop.end();
     this.stream.close();
@@ -83,6 +90,10 @@ export class HeldReply {
     for (const event of events) {
       if (!this.stream.put(event)) return onFull();
       this.#read = event.position;
+    }
+    if (this.#letGoAt !== undefined && this.#read >= this.#letGoAt) {
+      this.#letGoAt = undefined;
+      this.stream.close();
     }
     if (events.length > 0) return this.#loop.run();
     if (!finished) return;

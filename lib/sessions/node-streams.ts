@@ -1,13 +1,13 @@
-/** The streams of one node of many: which it appends to, which it reads for others, and what all nodes are told. */
+/** The streams of one node of many: the sessions' own, which it holds for all nodes while they are read here, and replies'. */
 import type { RequestId } from '../protocol/types';
-import { HeldOwn, HeldReply } from './held-streams';
+import { HeldOwn } from './held-streams';
 import type { HeldOptions } from './held-streams';
 import { NodeNotices } from './node-notices';
-import { ReplyLog } from './reply-log';
+import { NodeReplies } from './node-replies';
 import { standaloneStreamId } from './session';
 import type { Session, SessionEndReason } from './session';
 import type { NodeMessage, SharedNotice, SharedPart } from './shared-store';
-import type { Sink, Stream, StreamLimits } from './stream';
+import type { Stream, StreamLimits } from './stream';
 
 /** Signs of life, and looks at those of others. */
 const beatMs = 2_000;
@@ -21,20 +21,21 @@ export interface NodeStreamsOptions {
   readonly hear: (notice: SharedNotice) => void;
 }
 
-/** Takes what is written elsewhere. */
-const elsewhere: Sink = { write: () => true, close() {} };
-
-/** Owns the logs and copies of a mount's streams; each goes with its stream or session. Ends with {@link NodeStreams.end}. */
+/** Owns the copies of a mount's streams; each goes with its session. Ends with {@link NodeStreams.end}. */
 export class NodeStreams {
   readonly #options: NodeStreamsOptions;
-  readonly #logs = new Map<string, ReplyLog>();
-  readonly #replies = new Map<string, HeldReply>();
+  readonly #replies: NodeReplies;
   readonly #owns = new Map<string, HeldOwn>();
   readonly #notices: NodeNotices;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: NodeStreamsOptions) {
     this.#options = options;
+    this.#replies = new NodeReplies({
+      shared: options.shared,
+      limits: options.limits,
+      held: (session, drop) => this.#held(session, drop),
+    });
     this.#notices = new NodeNotices({
       streams: options.shared.streams,
       deliver: (seq, notice, from) => this.#deliver(seq, notice, from),
@@ -44,30 +45,16 @@ export class NodeStreams {
     void this.#beat();
   }
 
-  /** Log what `stream` carries from now on. @returns Whether the store knows of it, once that is known. */
+  /** Log what a reply's `stream` carries from now on. @returns Whether the store knows of it, once that is known. */
   log(session: Session, streamId: string, stream: Stream, requestIds: () => RequestId[]): Promise<boolean> {
-    const { id } = session.record;
-    const key = `${id}.${streamId}`;
-    const { shared, limits } = this.#options;
-    const onDone = (): void => void this.#logs.delete(key);
-    const log = new ReplyLog({
-      streams: shared.streams,
-      id,
-      streamId,
-      requestIds,
-      limit: limits.historyLimit,
-      onDone,
-    });
-    this.#logs.set(key, log);
-    stream.log = log;
-    return log.known;
+    return this.#replies.log(session, streamId, stream, requestIds);
   }
 
   /** Read a stream here from now on. @param after What the client has seen. @returns Undefined if there is no such event. */
   async find(session: Session, streamId: string, after: number | undefined): Promise<Stream | undefined> {
     return streamId === standaloneStreamId
       ? this.#findOwn(session, after)
-      : this.#findReply(session, streamId, after ?? 0);
+      : this.#replies.find(session, streamId, after ?? 0);
   }
 
   async #findOwn(session: Session, after: number | undefined): Promise<Stream | undefined> {
@@ -100,33 +87,6 @@ export class NodeStreams {
     }
   }
 
-  async #findReply(session: Session, streamId: string, after: number): Promise<Stream | undefined> {
-    const { id } = session.record;
-    const key = `${id}.${streamId}`;
-    const { streams } = this.#options.shared;
-    const mine = this.#logs.get(key);
-    const here = session.findStream(streamId);
-    if (here !== undefined && !this.#replies.has(key)) {
-      if (mine?.taken === true) {
-        await streams.hold(id, streamId);
-        mine.taken = false;
-      }
-      return here;
-    }
-    const held = await streams.hold(id, streamId);
-    if (held === undefined) return undefined;
-    this.#replies.get(key)?.end();
-    const reply = new HeldReply(
-      this.#held(session, () => this.#dropReply(session, streamId)),
-      streamId,
-      held.owner,
-      after,
-    );
-    this.#replies.set(key, reply);
-    session.adoptStream(streamId, reply.stream);
-    return reply.stream;
-  }
-
   #held(session: Session, drop: () => void): HeldOptions {
     const { shared, limits, fail } = this.#options;
     return {
@@ -149,13 +109,6 @@ export class NodeStreams {
     session.dropStream(standaloneStreamId);
   }
 
-  #dropReply(session: Session, streamId: string): void {
-    const key = `${session.record.id}.${streamId}`;
-    this.#replies.get(key)?.end();
-    this.#replies.delete(key);
-    session.dropStream(streamId);
-  }
-
   /** A message for this session's own stream, if it is read here. */
   tell(session: Session, json: string, mergeKey: string | undefined): boolean {
     const own = this.#owns.get(session.record.id);
@@ -163,15 +116,30 @@ export class NodeStreams {
     return own !== undefined;
   }
 
-  /** Wherever it is read; if that node is gone, nobody answers. */
+  /** Wherever it is read. @returns False if that is nowhere; the node that finds out later says so. */
   ask(session: Session, json: string): boolean {
     const { id, listensAt } = session.record;
     const own = this.#owns.get(id);
     if (own !== undefined) return own.stream.attached && this.tell(session, json, undefined);
     const { shared } = this.#options;
     if (listensAt === undefined || listensAt === shared.node) return false;
-    shared.send(listensAt, { kind: 'ask', id, json }).catch(() => undefined); // the question's time limit is its end
+    shared.send(listensAt, { kind: 'ask', id, json }).then(
+      (heard) => {
+        if (!heard) session.notAsked(questionIn(json));
+      },
+      () => session.notAsked(questionIn(json)),
+    );
     return true;
+  }
+
+  /** For another node. */
+  #asked(id: string, json: string, session: Session | undefined): void {
+    const own = this.#owns.get(id);
+    if (session !== undefined && own?.stream.attached === true) return void this.tell(session, json, undefined);
+    const question = questionIn(json);
+    const node = question?.split('.')[0];
+    if (question === undefined || node === undefined) return;
+    this.#options.shared.send(node, { kind: 'notAsked', id, question }).catch(() => undefined); // it runs out of time
   }
 
   /** Nothing of this session is held here any more. */
@@ -179,11 +147,7 @@ export class NodeStreams {
     const { id } = session.record;
     this.#owns.get(id)?.end();
     this.#owns.delete(id);
-    for (const [key, reply] of this.#replies) {
-      if (reply.options.session !== session) continue;
-      reply.end();
-      this.#replies.delete(key);
-    }
+    this.#replies.forget(session);
   }
 
   /** Tell all nodes. */
@@ -196,27 +160,29 @@ export class NodeStreams {
       case 'notice':
         return this.#notices.heard(message.seq, message.notice, message.from);
       case 'ask':
-        if (session !== undefined) this.tell(session, message.json, undefined);
-        return;
-      case 'wake':
-        this.#replies.get(`${message.id}.${message.streamId}`)?.wake();
-        return;
-      case 'taken':
-        if (session !== undefined) this.#taken(session, message.streamId);
-        return;
+        return this.#asked(message.id, message.json, session);
       case 'resync':
-        for (const held of [...this.#owns.values(), ...this.#replies.values()]) held.wake();
+        for (const own of this.#owns.values()) own.wake();
+        this.#replies.wakeAll();
         void this.#notices.catchUp();
+        return;
+      default:
+        if (session !== undefined) this.#receiveFor(session, message);
     }
   }
 
-  #taken(session: Session, streamId: string): void {
-    const key = `${session.record.id}.${streamId}`;
-    if (streamId === standaloneStreamId) return this.#dropOwn(session);
-    if (this.#replies.has(key)) return this.#dropReply(session, streamId);
-    const log = this.#logs.get(key);
-    if (log !== undefined) log.taken = true;
-    session.findStream(streamId)?.attach(elsewhere);
+  #receiveFor(session: Session, message: NodeMessage): void {
+    switch (message.kind) {
+      case 'notAsked':
+        return session.notAsked(message.question);
+      case 'wake':
+        return this.#replies.wake(session, message.streamId);
+      case 'letGo':
+        return this.#replies.letGo(session, message.streamId, message.position);
+      case 'taken':
+        if (message.streamId === standaloneStreamId) this.#dropOwn(session);
+        else this.#replies.taken(session, message.streamId, message.by);
+    }
   }
 
   #deliver(seq: number, notice: SharedNotice, from: string): void {
@@ -229,19 +195,9 @@ export class NodeStreams {
     this.#notices.beat();
     try {
       await streams.beat();
-      const waiting = [...this.#replies.values()].filter(({ finished }) => !finished);
-      for (const owner of new Set(waiting.map((reply) => reply.owner)))
-        if (owner !== undefined && !(await streams.isAlive(owner))) await this.#bury(owner, waiting);
+      await this.#replies.buryDead();
     } catch {
       // The store has said what is wrong with it; the next beat tries again.
-    }
-  }
-
-  async #bury(owner: string, waiting: readonly HeldReply[]): Promise<void> {
-    for (const reply of waiting) {
-      if (reply.owner !== owner) continue;
-      await this.#options.shared.streams.abandon(reply.options.session.record.id, reply.streamId, owner);
-      reply.wake();
     }
   }
 
@@ -250,9 +206,10 @@ export class NodeStreams {
     clearInterval(this.#timer);
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs)));
-    await Promise.race([Promise.all([...this.#logs.values()].map((log) => log.told)), tooLate]);
+    await Promise.race([this.#replies.told, tooLate]);
     clearTimeout(timer);
-    for (const held of [...this.#owns.values(), ...this.#replies.values()]) held.end();
+    for (const own of this.#owns.values()) own.end();
+    this.#replies.end();
   }
 }
 
@@ -262,4 +219,10 @@ function concerns({ record }: Session, { uri }: SharedNotice): boolean {
 
 function waitingOf(seq: number, { message, mergeKey }: SharedNotice) {
   return { seq, json: JSON.stringify(message), mergeKey };
+}
+
+/** A notification is none. */
+function questionIn(json: string): string | undefined {
+  const { id } = JSON.parse(json) as { id?: string };
+  return id;
 }

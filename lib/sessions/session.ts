@@ -12,6 +12,7 @@ export type SessionEndReason = 'client' | 'idle' | 'evicted' | 'inbox-full' | 'e
 
 /** A running call that can be told to stop. */
 export interface RunningCall {
+  readonly requestId: RequestId;
   /** The client wants no answer any more. */
   cancel(reason: unknown): void;
   /** The session ends: the call stops, and its client is told why. */
@@ -39,6 +40,8 @@ export const standaloneStreamId = '0';
 /** Finished replies that a session keeps for a client that resumes. */
 const maxFinishedStreams = 32;
 
+type Settle = (answer: JsonRpcResponse | 'unreachable' | undefined) => void;
+
 /** One live session. Owned by the transport that opened it; everything it holds ends with {@link Session.end}. */
 export class Session {
   /** Its data, as last heard of: a store that is shared may know more. */
@@ -52,9 +55,9 @@ export class Session {
   listened = false;
   /** When a live GET stream was last replaced by another. */
   replacedAt: number | undefined;
-  #calls: Map<RequestId, Set<RunningCall>> | undefined;
-  #callCount = 0;
-  #questions: Map<string, (response: JsonRpcResponse | undefined) => void> | undefined;
+  /** Few at a time, and often none. */
+  #calls: RunningCall[] | undefined;
+  #questions: Map<string, Settle> | undefined;
   #streams: Map<string, Stream> | undefined;
   /** When each finished stream finished. */
   #finished: Map<string, number> | undefined;
@@ -71,7 +74,7 @@ export class Session {
 
   /** Nothing runs, waits for an answer, or is open. */
   get isIdle(): boolean {
-    if (this.#callCount > 0 || (this.#questions?.size ?? 0) > 0) return false;
+    if (this.callCount > 0 || (this.#questions?.size ?? 0) > 0) return false;
     for (const stream of this.#streams?.values() ?? []) if (stream.read) return false;
     return true;
   }
@@ -83,22 +86,21 @@ export class Session {
 
   /** Calls that run, those under a reused id too. */
   get callCount(): number {
-    return this.#callCount;
+    return this.#calls?.length ?? 0;
   }
 
   /** Note a running call, so that `notifications/cancelled` finds it. Clients that reuse an id cancel all its calls. */
-  addCall(id: RequestId, call: RunningCall): void {
-    this.#callCount += 1;
-    const calls = (this.#calls ??= new Map()).get(id);
-    if (calls === undefined) this.#calls.set(id, new Set([call]));
-    else calls.add(call);
+  addCall(call: RunningCall): void {
+    if (this.#calls === undefined) this.#calls = [call];
+    else this.#calls.push(call);
   }
 
-  removeCall(id: RequestId, call: RunningCall): void {
-    const calls = this.#calls?.get(id);
-    if (calls === undefined || !calls.delete(call)) return;
-    if (calls.size === 0) this.#calls!.delete(id);
-    this.#callCount -= 1;
+  removeCall(call: RunningCall): void {
+    const calls = this.#calls;
+    const at = calls?.indexOf(call) ?? -1;
+    if (calls === undefined || at < 0) return;
+    if (calls.length === 1) this.#calls = undefined;
+    else calls.splice(at, 1);
     // However long it ran: the session was not idle meanwhile.
     this.lastActiveAt = Date.now();
   }
@@ -110,9 +112,9 @@ export class Session {
 
   /** @returns False if no such call runs on this node. */
   cancelHere(id: RequestId, reason: unknown): boolean {
-    const calls = this.#calls?.get(id);
-    for (const call of calls ?? []) call.cancel(reason);
-    return calls !== undefined;
+    const calls = this.#calls?.filter(({ requestId }) => requestId === id) ?? [];
+    for (const call of calls) call.cancel(reason);
+    return calls.length > 0;
   }
 
   /** Unguessable: whoever knows it has been asked. */
@@ -121,11 +123,12 @@ export class Session {
   }
 
   /**
-   * Wait for the answer to question `id`; `settle` hears once, undefined when the session ends first.
+   * Wait for the answer to question `id`; `settle` hears once, undefined when the session ends first, and `'unreachable'`
+   * where another node finds that the client cannot be asked.
    *
    * @returns False if no answer will come any more.
    */
-  addQuestion(id: string, settle: (response: JsonRpcResponse | undefined) => void): boolean {
+  addQuestion(id: string, settle: Settle): boolean {
     if (!this.#answerable) return false;
     (this.#questions ??= new Map()).set(id, settle);
     return true;
@@ -134,6 +137,14 @@ export class Session {
   /** @returns False if it has been answered, or was never asked. */
   removeQuestion(id: string): boolean {
     return this.#questions?.delete(id) ?? false;
+  }
+
+  /** The question could not be put to anybody. */
+  notAsked(id: string | undefined): void {
+    const settle = id === undefined ? undefined : this.#questions?.get(id);
+    if (settle === undefined) return;
+    this.#questions!.delete(id!);
+    settle('unreachable');
   }
 
   /** @returns False if nothing waits for it: a late answer, a second one, or a guess. */
@@ -230,7 +241,7 @@ export class Session {
     if (this.endReason !== undefined) return;
     this.endReason = reason;
     this.leaveUnanswered();
-    for (const calls of this.#calls?.values() ?? []) for (const call of calls) call.sessionEnded(reason);
+    for (const call of [...(this.#calls ?? [])]) call.sessionEnded(reason);
     // A running call's stream ends with its answer; the others now.
     for (const [id, stream] of this.#streams ?? []) if (stream.finished || id === standaloneStreamId) stream.close();
     this.#streams?.clear();

@@ -1,6 +1,7 @@
 /** The live sessions of one node of many: copies of what the shared store holds, made when a request names them. */
 import { nanoid } from 'nanoid';
 import type { JsonRpcResponse, RequestId } from '../protocol/types';
+import { UnavailableError } from '../protocol/errors';
 import { Session } from './session';
 import type { SessionEndReason } from './session';
 import type { SessionRecord } from './session-store';
@@ -15,6 +16,10 @@ const touchIntervalMs = 5_000;
 
 /** A copy that nobody has used here for this long goes; the store keeps the session. */
 const unloadAfterMs = 60_000;
+
+/** How long an answer waits for a node that does not listen, and how often it is tried meanwhile. */
+const forwardMs = 3_000;
+const retryMs = 50;
 
 /** How long the store may take to hear the last of what ran here. */
 const lastWordsMs = 1_000;
@@ -199,7 +204,14 @@ export class SharedSessions implements LiveSessions {
     const [node, ...rest] = String(response.id).split('.');
     const { shared } = this.#options;
     if (node === undefined || node === shared.node || rest.length !== 1 || !/^[\w-]{1,32}$/.test(node)) return false;
-    return shared.send(node, { kind: 'answer', id, response });
+    const giveUpAt = Date.now() + forwardMs;
+    while (!(await shared.send(node, { kind: 'answer', id, response }))) {
+      if (!(await shared.streams.isAlive(node))) return false;
+      // It lives, and has lost its connection for a moment; answers come once.
+      if (Date.now() > giveUpAt) throw new UnavailableError('The process that asked cannot be reached right now');
+      await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+    }
+    return true;
   }
 
   #unload(session: Session, reason: SessionEndReason): void {

@@ -25,9 +25,13 @@ export type NodeMessage =
   /** A stream that this node holds has more to write. */
   | { readonly kind: 'wake'; readonly id: string; readonly streamId: string }
   /** A stream that this node held is read elsewhere now. */
-  | { readonly kind: 'taken'; readonly id: string; readonly streamId: string }
+  | { readonly kind: 'taken'; readonly id: string; readonly streamId: string; readonly by: string }
+  /** The call of a reply that this node reads closes its connection, after the message at `position`. */
+  | { readonly kind: 'letGo'; readonly id: string; readonly streamId: string; readonly position: number }
   /** A question for the client, on the session's own stream, which this node reads. */
   | { readonly kind: 'ask'; readonly id: string; readonly json: string }
+  /** A question of this node could not be put: the session's own stream is read nowhere. */
+  | { readonly kind: 'notAsked'; readonly id: string; readonly question: string }
   /** Is this node there? */
   | { readonly kind: 'ping' }
   /** Messages may have been missed: look again at all that is held. */

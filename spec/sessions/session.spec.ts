@@ -12,9 +12,10 @@ function createSession(): Session {
   return new Session(createRecord('s'), limits, openedAt);
 }
 
-function createCall() {
+function createCall(requestId: string | number = 1) {
   const call = { cancelled: [] as unknown[], ended: [] as unknown[] };
   const running: RunningCall = {
+    requestId,
     cancel: (reason) => void call.cancelled.push(reason),
     sessionEnded: (reason) => void call.ended.push(reason),
   };
@@ -28,8 +29,8 @@ function answerTo(id: string | number): JsonRpcResponse {
 describe('running calls', () => {
   it.each([0, '', 1, '1', '__proto__', 'constructor'])('are found under their id: %j', (id) => {
     const session = createSession();
-    const call = createCall();
-    session.addCall(id, call);
+    const call = createCall(id);
+    session.addCall(call);
     expect(session.cancelCall(id, 'enough')).toBe(true);
     expect(call.cancelled).toEqual(['enough']);
   });
@@ -42,8 +43,8 @@ describe('running calls', () => {
     ['__proto__', 'constructor'],
   ])('are not found under another: %j is not %j', (id, other) => {
     const session = createSession();
-    const call = createCall();
-    session.addCall(id, call);
+    const call = createCall(id);
+    session.addCall(call);
     expect(session.cancelCall(other, 'enough')).toBe(false);
     expect(call.cancelled).toEqual([]);
   });
@@ -51,15 +52,15 @@ describe('running calls', () => {
   it('that share an id are each counted, cancelled and removed', () => {
     const session = createSession();
     const [first, second] = [createCall(), createCall()];
-    session.addCall(1, first);
-    session.addCall(1, second);
+    session.addCall(first);
+    session.addCall(second);
     expect(session.callCount).toBe(2);
-    session.removeCall(1, first);
-    session.removeCall(1, first);
+    session.removeCall(first);
+    session.removeCall(first);
     expect(session.callCount).toBe(1);
     session.cancelCall(1, 'enough');
     expect([first.cancelled, second.cancelled]).toEqual([[], ['enough']]);
-    session.removeCall(1, second);
+    session.removeCall(second);
     expect([session.callCount, session.cancelCall(1, 'again')]).toEqual([0, false]);
   });
 });
@@ -109,17 +110,17 @@ describe('a session is idle', () => {
   it('unless a call runs', () => {
     const session = createSession();
     const call = createCall();
-    session.addCall(0, call);
+    session.addCall(call);
     expect(session.isIdle).toBe(false);
-    session.removeCall(0, call);
+    session.removeCall(call);
     expect(session.isIdle).toBe(true);
   });
 
   it('since its last call ended, however long that ran', () => {
     const session = createSession();
     const call = createCall();
-    session.addCall(0, call);
-    session.removeCall(0, call);
+    session.addCall(call);
+    session.removeCall(call);
     expect(session.lastActiveAt).toBeGreaterThan(openedAt);
   });
 
@@ -221,7 +222,7 @@ describe('the end', () => {
     const call = createCall();
     const settle = jest.fn();
     const [standalone, finished] = [createSink(), createSink(1)];
-    session.addCall(1, call);
+    session.addCall(call);
     session.addQuestion('q', settle);
     session.standalone.attach(standalone);
     const { stream } = session.openStream();

@@ -207,7 +207,7 @@ describe('idle sessions', () => {
   it.each(['call', 'question', 'stream'])('are not those with something open: %s', async (what) => {
     const { sessions, open } = createSessions({ idleMs: minute });
     const session = (await open())!;
-    if (what === 'call') session.addCall(1, { cancel() {}, sessionEnded() {} });
+    if (what === 'call') session.addCall({ requestId: 1, cancel() {}, sessionEnded() {} });
     if (what === 'question') session.addQuestion('q', () => undefined);
     if (what === 'stream') session.standalone.attach(createSink());
     jest.advanceTimersByTime(60 * minute);
@@ -245,7 +245,7 @@ describe('at the cap', () => {
   it('one with something running makes no room, however old', async () => {
     const { ends, open } = createSessions({ maxSessions: 2 });
     const busy = (await open())!;
-    busy.addCall(1, { cancel() {}, sessionEnded() {} });
+    busy.addCall({ requestId: 1, cancel() {}, sessionEnded() {} });
     const listening = (await open())!;
     listening.standalone.attach(createSink());
     jest.advanceTimersByTime(60 * minute);
