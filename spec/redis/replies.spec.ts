@@ -4,7 +4,7 @@ import type { Cluster } from '../support/cluster';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
 import { legacySession, modern, openStream, textOf } from '../support/wire';
-import type { LegacySession } from '../support/wire';
+import type { LegacySession, Stream } from '../support/wire';
 
 describeRedis('A reply that becomes a stream', () => {
   let redis: Redis;
@@ -45,7 +45,8 @@ describeRedis('A reply that becomes a stream', () => {
       headers: { ...session.headers, 'Last-Event-ID': lastEventId },
       revision: session.revision,
     });
-  const callLate = () =>
+  const callLate = () => call('late');
+  const call = (name: string) =>
     openStream(cluster.nodes[0]!.url, {
       method: 'POST',
       headers: session.headers,
@@ -53,7 +54,7 @@ describeRedis('A reply that becomes a stream', () => {
         jsonrpc: '2.0',
         id: 7,
         method: 'tools/call',
-        params: { name: 'late', arguments: {}, _meta: { progressToken: 't' } },
+        params: { name, arguments: {}, _meta: { progressToken: 't' } },
       },
       revision: session.revision,
     });
@@ -91,24 +92,48 @@ describeRedis('A reply that becomes a stream', () => {
     ]);
   });
 
-  it('that lets its connection go does so once the client can come back', async () => {
-    const leaving = cluster.nodes[0]!.server;
-    leaving.registerTool('leave', { description: 'Lets go' }, async (_, ctx) => {
-      const closes = ctx.closeStream();
-      await new Promise<void>((resolve) => (goOn = resolve));
-      return `closed: ${closes}`;
+  describe('and lets its connection go', () => {
+    let closed: boolean[];
+    beforeEach(() => {
+      closed = [];
+      cluster.nodes[0]!.server.registerTool('leave', { description: 'Lets go twice' }, async (_, ctx) => {
+        for (let times = 0; times < 2; times += 1) {
+          ctx.progress(times + 1);
+          closed.push(ctx.closeStream());
+          await new Promise<void>((resolve) => (goOn = resolve));
+        }
+        return 'left';
+      });
     });
-    const reply = await openStream(cluster.nodes[0]!.url, {
-      method: 'POST',
-      headers: session.headers,
-      body: { jsonrpc: '2.0', id: 8, method: 'tools/call', params: { name: 'leave', arguments: {} } },
-      revision: session.revision,
+    const callLeave = () => call('leave');
+    const progressIn = ({ events }: Stream) => events.flatMap(({ message }) => message?.params?.progress ?? []);
+
+    it('does so once the client can come back', async () => {
+      const reply = await callLeave();
+      await reply.ended;
+      expect(reply.events[0]).toMatchObject({ data: '', id: expect.any(String), retry: expect.any(Number) });
+      expect(progressIn(reply)).toEqual([1]);
+      expect(closed).toEqual([true]);
     });
-    await reply.ended;
-    expect(reply.events).toMatchObject([{ data: '', id: expect.any(String), retry: expect.any(Number) }]);
-    goOn();
-    const resumed = await get(2, reply.events[0]!.id!);
-    expect(JSON.stringify(await resumed.find(({ id }) => id === 8))).toContain('closed: true');
-    await resumed.ended;
+
+    // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+    it.each([
+      ['another node', 1, 2],
+      ['another node, twice the same', 1, 1],
+      ['its own node', 0, 1],
+      ['its own node at last', 1, 0],
+    ])('closes it where it is read: on %s', async (_, second, third) => {
+      const reply = await callLeave();
+      await reply.ended;
+      const again = await get(second, reply.events.at(-1)!.id!);
+      goOn();
+      await again.ended;
+      expect(progressIn(again)).toEqual([2]);
+      goOn();
+      const last = await get(third, again.events.at(-1)!.id!);
+      expect(JSON.stringify(await last.find(({ id }) => id === 7))).toContain('left');
+      await last.ended;
+      expect(closed).toEqual([true, true]);
+    });
   });
 });

@@ -203,6 +203,50 @@ describeRedis('Streams on several nodes', () => {
     await reply.ended;
   });
 
+  it('take an answer for a node that does not listen for a moment', async () => {
+    const session = await legacySession(cluster, { capabilities: { elicitation: {} } });
+    const reply = await call(0, session, 'ask');
+    const question = await reply.find(({ method }) => method === 'elicitation/create');
+    await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    const answer = { jsonrpc: '2.0', id: question.id, result: { action: 'accept', content: { name: 'Ada' } } };
+    expect((await post(cluster.nodes[1]!.url, answer, session.headers)).status).toBe(202);
+    expect(JSON.stringify(await reply.find(answered))).toContain('Ada');
+    await reply.ended;
+  });
+
+  it.each([
+    ['was closed', async (stream: Stream) => stream.close()],
+    [
+      'was read on a node that has died',
+      async (stream: Stream) => {
+        await cluster.nodes[0]!.sessions.shared.leave();
+        stream.close();
+      },
+    ],
+  ])('ask nobody, and say so at once, where the only stream of a client that takes JSON %s', async (_, end) => {
+    const session = await legacySession(cluster, { capabilities: { elicitation: {} } });
+    const stream = await get(0, session);
+    await end(stream);
+    await stream.ended;
+    const open = () => cluster.nodes[0]!.router.stats().streams;
+    await eventually(() => open() === 0);
+    const body = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'ask', arguments: {} } };
+    const { response } = await post(cluster.nodes[1]!.url, body, { ...session.headers, Accept: 'application/json' });
+    expect(JSON.stringify(response)).toContain('The client has no stream to be asked on');
+  });
+
+  it('ask a client that takes JSON on its only stream, on another node', async () => {
+    const session = await legacySession(cluster, { capabilities: { elicitation: {} } });
+    const stream = await get(0, session);
+    const body = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'ask', arguments: {} } };
+    const reply = post(cluster.nodes[1]!.url, body, { ...session.headers, Accept: 'application/json' });
+    const question = await stream.find(({ method }) => method === 'elicitation/create');
+    const answer = { jsonrpc: '2.0', id: question.id, result: { action: 'decline' } };
+    await post(cluster.nodes[2]!.url, answer, session.headers);
+    expect(JSON.stringify((await reply).response)).toContain('decline');
+    stream.close();
+  });
+
   it('ask a client that has moved on to another node', async () => {
     const session = await legacySession(cluster, { capabilities: { elicitation: {} } });
     const reply = await call(0, session, 'ask');
