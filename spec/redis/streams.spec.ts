@@ -207,8 +207,14 @@ describeRedis('Streams on several nodes', () => {
     const session = await legacySession(cluster, { capabilities: { elicitation: {} } });
     const reply = await call(0, session, 'ask');
     const question = await reply.find(({ method }) => method === 'elicitation/create');
-    await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
     const answer = { jsonrpc: '2.0', id: question.id, result: { action: 'accept', content: { name: 'Ada' } } };
+    // Whoever sends it is told that nobody has heard it.
+    const send = jest.spyOn(cluster.nodes[1]!.sessions.shared, 'send').mockResolvedValue(false);
+    const refused = await post(cluster.nodes[1]!.url, answer, session.headers);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+    expect(send.mock.calls.length).toBeGreaterThan(10);
+    send.mockRestore();
+    jest.spyOn(cluster.nodes[1]!.sessions.shared, 'send').mockResolvedValueOnce(false).mockResolvedValueOnce(false);
     expect((await post(cluster.nodes[1]!.url, answer, session.headers)).status).toBe(202);
     expect(JSON.stringify(await reply.find(answered))).toContain('Ada');
     await reply.ended;
