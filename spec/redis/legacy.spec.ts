@@ -22,19 +22,13 @@ const suites = [
 
 /** What several nodes do in another way than one does, and why. */
 const different: Record<string, string> = {
-  // A stream that is read on another node stays open: the client gets the rest all the same.
-  'SHOULD leave the client an event id and a retry time, and then close; the client resumes by GET': 'closeStream',
   // Each node has a copy of the session, so that sessions are counted more than once.
   'its id in initialize opens a session of the other, and ends nothing': 'stats',
   'terminates its session, and the server forgets it': 'stats',
-  // Several nodes may each find it before it has ended: all of them say, rightly, that it is ended now.
-  'happens once, however often it is asked for at the same time': 'race',
   // Redis spends an approval for all of a prefix; these servers have a prefix each.
   'that several servers of a process share let an approval be spent at one of them only': 'prefix',
   // The name of the node is part of it.
   'asks for an explicit yes, on its own stream, under an id that nobody can guess': 'id',
-  // That no GET is open any more is known to one node only: the question runs into its time limit, which is a denial too.
-  'cannot be asked when it %s': 'unanswered',
 };
 
 /** Leave out what is different, while a suite declares itself. */
