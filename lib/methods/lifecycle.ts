@@ -42,6 +42,9 @@ function implementationFor({ info }: ServerCore, { implementationFields }: Revis
 /** What a client says of itself may be this long, in characters of JSON: its session keeps it. */
 const maxIntroductionLength = 65_536;
 
+/** Shared by all sessions that have not subscribed to anything. */
+const none: readonly string[] = Object.freeze([]);
+
 type InitializeParams = ReturnType<typeof parseInitializeParams>;
 
 async function initialize(core: ServerCore, params: InitializeParams, context: CallContext): Promise<object> {
@@ -61,7 +64,7 @@ async function initialize(core: ServerCore, params: InitializeParams, context: C
     capabilities,
     initialized: false,
     logLevel: undefined,
-    subscriptions: [],
+    subscriptions: none,
   });
   return {
     protocolVersion: revision.version,

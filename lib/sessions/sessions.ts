@@ -17,7 +17,7 @@ export interface SessionsOptions {
   readonly idleMs: number;
   readonly streamLimits: StreamLimits;
   /** Hears of every session's end, once. */
-  readonly onEnd: (session: Session, reason: SessionEndReason) => void;
+  readonly onEnd: (record: Pick<SessionRecord, 'id' | 'principal'>, reason: SessionEndReason) => void;
   /** Hears of what the store failed to do for nobody in particular. */
   readonly onError: (error: unknown) => void;
 }
@@ -61,7 +61,18 @@ export class Sessions implements LiveSessions {
   /** Open a session. @returns Undefined at a cap, with no session idle for long enough to make room. */
   async open(record: Omit<SessionRecord, 'id'>): Promise<Session | undefined> {
     if (!this.#makeRoom(record.principal)) return undefined;
-    const session = this.#add({ ...record, id: nanoid() });
+    const { revision, principal, clientInfo, capabilities, initialized, logLevel, subscriptions } = record;
+    // Field by field: a copy by `...` keeps what it adds apart, and there may be a million of these.
+    const session = this.#add({
+      id: nanoid(),
+      revision,
+      principal,
+      clientInfo,
+      capabilities,
+      initialized,
+      logLevel,
+      subscriptions,
+    });
     try {
       await this.#options.store.create(session.record);
     } catch (error) {
@@ -100,7 +111,7 @@ export class Sessions implements LiveSessions {
     if (session.endReason !== undefined) return false;
     this.#forget(session);
     session.end(reason);
-    this.#options.onEnd(session, reason);
+    this.#options.onEnd(session.record, reason);
     const { id } = session.record;
     this.#ending.add(id);
     try {
