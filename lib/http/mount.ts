@@ -4,7 +4,7 @@ import type { Notice, ServerCore } from '../core';
 import { ErrorCode } from '../protocol/errors';
 import type { Session, SessionEndReason } from '../sessions/session';
 import { Sessions } from '../sessions/sessions';
-import type { LiveSessions } from '../sessions/sessions';
+import type { EndedSession, LiveSessions } from '../sessions/sessions';
 import { SharedSessions } from '../sessions/shared-sessions';
 import type { SharedNotice } from '../sessions/shared-store';
 import { HttpError } from './http-error';
@@ -92,7 +92,7 @@ export class Mount {
         historyLimit: options.historyLimit,
         historyBytes: options.historyBytes,
       },
-      onEnd: (session: Session, reason: SessionEndReason) => this.#sessionEnded(session, reason),
+      onEnd: (session: EndedSession, reason: SessionEndReason) => this.#sessionEnded(session, reason),
       onError: (error: unknown) => this.onError(error),
     };
     this.sessions =
@@ -228,10 +228,10 @@ export class Mount {
     this.log('info', { sessionId: id.slice(0, 6), principal, revision }, 'session opened');
   }
 
-  #sessionEnded({ record }: Session, reason: SessionEndReason): void {
+  #sessionEnded({ record: { id, principal } }: EndedSession, reason: SessionEndReason): void {
     this.#sessionsEnded[reason] = (this.#sessionsEnded[reason] ?? 0) + 1;
-    this.#onSessionEnd({ sessionId: record.id, principal: record.principal, reason });
-    this.log('info', { sessionId: record.id.slice(0, 6), principal: record.principal, reason }, 'session ended');
+    this.#onSessionEnd({ sessionId: id, principal, reason });
+    this.log('info', { sessionId: id.slice(0, 6), principal, reason }, 'session ended');
   }
 
   /** Run the clock; it stops by itself when nothing is open and no session lives. */

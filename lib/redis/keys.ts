@@ -8,6 +8,8 @@ export interface Keys {
   streamState(id: string, streamId: string): string;
   /** What counts for the whole of a store. */
   readonly all: string;
+  /** Whose each session is: told when it has ended by itself. */
+  readonly owners: string;
   /** People's names are no business of whoever reads keys. */
   principal(principal: string): string;
   readonly seq: string;
@@ -38,6 +40,7 @@ export function createKeys(prefix: string): Keys {
     stream: (id, streamId) => `{${prefix}:${id}}:e:${streamId}`,
     streamState: (id, streamId) => `{${prefix}:${id}}:s:${streamId}`,
     all: `{${prefix}}:all`,
+    owners: `{${prefix}}:owners`,
     principal: (principal) => `{${prefix}}:p:${createHash('sha256').update(principal).digest('base64url')}`,
     seq: `{${prefix}}:seq`,
     notices: `{${prefix}}:notices`,

@@ -9,8 +9,8 @@ import type { Keys } from './keys';
 import { createRedisStreams } from './redis-streams';
 import { decodeRecord, encodeChange, encodeRecord } from './record';
 import type { Fields } from './record';
-import { changeSession, createSession, endSession, keepPlace } from './session-scripts';
-import { leavePlace, spendNonce, takePlace, touchSession } from './session-scripts';
+import { changeSession, createSession, endSession, findIdle, keepPlace, leaveIdle } from './session-scripts';
+import { leavePlace, lifeLeft, spendNonce, takePlace, touchSession } from './session-scripts';
 
 /** Options of {@link redisSessions}. */
 export interface RedisSessionsOptions {
@@ -36,6 +36,9 @@ const presets: SharedSettings = {
   hear() {},
   onError() {},
 };
+
+/** The ends of sessions wait for this long for a node that tells of them. */
+const noNodeMs = 600_000;
 
 /** Larger than any cap; Lua knows no Infinity in our arguments. */
 const noCap = 2 ** 53;
@@ -66,6 +69,7 @@ export class RedisSessionStore implements SessionStore {
       open: (record) => this.#open(record),
       end: (id, reason) => this.#end(id, { kind: 'ended', id, reason }),
       touch: (record) => this.#touch(record),
+      endIdle: () => this.#endIdle(),
       spend: (nonce, expiresAt) => this.#spend(nonce, expiresAt),
       send: async (to, message) =>
         (await this.#redis.publish(this.#keys.nodeChannel + to, JSON.stringify(message))) > 0,
@@ -140,18 +144,19 @@ export class RedisSessionStore implements SessionStore {
 
   /** All places that a session of this principal takes. */
   #places(principal: string | undefined): string[] {
-    const { all } = this.#keys;
-    return principal === undefined ? [all] : [all, this.#keys.principal(principal)];
+    const { all, owners } = this.#keys;
+    return principal === undefined ? [all, owners] : [all, owners, this.#keys.principal(principal)];
   }
 
-  #placeArguments(id: string): (string | number)[] {
+  #placeArguments({ id, principal = '' }: SessionRecord): (string | number)[] {
     const { idleMs, evictableAfterMs, maxSessions, maxSessionsPerPrincipal } = this.#limits;
-    return [id, idleMs, evictableAfterMs, ...[maxSessions, maxSessionsPerPrincipal].map((cap) => Math.min(cap, noCap))];
+    const caps = [maxSessions, maxSessionsPerPrincipal].map((cap) => Math.min(cap, noCap));
+    return [id, idleMs, evictableAfterMs, ...caps, principal, noNodeMs];
   }
 
   async #open(record: SessionRecord) {
     const keys = [this.#keys.seq, ...this.#places(record.principal)];
-    const reply = await this.#redis.run(takePlace, keys, this.#placeArguments(record.id));
+    const reply = await this.#redis.run(takePlace, keys, this.#placeArguments(record));
     const [opened, seq, ...evicted] = reply as [number, number, ...string[]]; // as the script returns it
     if (opened !== 1) return { opened: false, evicted: [], seq };
     await this.#create(record, seq);
@@ -177,9 +182,21 @@ export class RedisSessionStore implements SessionStore {
         [this.#keys.session(id), this.#keys.stream(id, '0'), this.#keys.streamState(id, '0')],
         [idleMs],
       ),
-      this.#redis.run(keepPlace, this.#places(principal), [id, idleMs]),
+      this.#redis.run(keepPlace, this.#places(principal), [id, idleMs, noNodeMs]),
     ]);
     return alive === 1;
+  }
+
+  async #endIdle(): Promise<{ id: string; principal: string | undefined }[]> {
+    const { all, owners } = this.#keys;
+    const ended = [];
+    for (const id of (await this.#redis.run(findIdle, [all], [])) as string[]) {
+      // Its place may have been forgotten while it lived on.
+      const left = (await this.#redis.run(lifeLeft, [this.#keys.session(id)], [])) as number;
+      const [first, principal] = (await this.#redis.run(leaveIdle, [all, owners], [id, left])) as [number, string?];
+      if (first === 1) ended.push({ id, principal });
+    }
+    return ended;
   }
 
   async #spend(nonce: string, expiresAt: number): Promise<boolean> {

@@ -2,9 +2,10 @@
 import { script } from './connection';
 
 /**
- * Take a place for a session: in all, and of its principal. Places leave by themselves when their session's time is up.
- * KEYS: notices' counter, all places, one principal's places.
- * ARGV: id, idleMs, evictableAfterMs, limit in all, limit per principal.
+ * Take a place for a session: in all, and of its principal. A place whose time is up counts for nothing; those in all stay
+ * until a node has told of their end.
+ * KEYS: notices' counter, all places, principals by session, one principal's places.
+ * ARGV: id, idleMs, evictableAfterMs, limit in all, limit per principal, the principal, how long to wait for a node.
  * Returns: 1 or 0, the last notice, sessions that made room.
  */
 export const takePlace = script(`
@@ -12,49 +13,78 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local idle, evictable = tonumber(ARGV[2]), tonumber(ARGV[3])
 local reply = { 1, tonumber(redis.call('GET', KEYS[1]) or '0') }
+local places = { KEYS[2], KEYS[4] }
 local evicted = {}
-for i = 3, 2, -1 do
-  local key = KEYS[i]
-  if key then
-    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
-    local surplus = redis.call('ZCARD', key) - tonumber(ARGV[i + 2]) + 1
-    if i == 2 then surplus = surplus - #evicted end
-    if surplus > 0 then
-      local oldest = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
-      if surplus > 1 or tonumber(oldest[2]) - idle > now - evictable then return { 0, reply[2] } end
-      evicted[#evicted + 1] = oldest[1]
-    end
+for i = #places, 1, -1 do
+  local surplus = redis.call('ZCOUNT', places[i], '(' .. now, '+inf') - tonumber(ARGV[i + 3]) + 1
+  if i == 1 then surplus = surplus - #evicted end
+  if surplus > 0 then
+    local oldest = redis.call('ZRANGE', places[i], '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    if surplus > 1 or tonumber(oldest[2]) - idle > now - evictable then return { 0, reply[2] } end
+    evicted[#evicted + 1] = oldest[1]
   end
 end
 for _, id in ipairs(evicted) do
-  for i = 2, #KEYS do redis.call('ZREM', KEYS[i], id) end
+  for _, key in ipairs(places) do redis.call('ZREM', key, id) end
   reply[#reply + 1] = id
 end
-for i = 2, #KEYS do
-  redis.call('ZADD', KEYS[i], now + idle, ARGV[1])
-  redis.call('PEXPIRE', KEYS[i], idle + 1000)
+for _, key in ipairs(places) do redis.call('ZADD', key, now + idle, ARGV[1]) end
+redis.call('PEXPIRE', KEYS[2], idle + ARGV[7])
+if KEYS[4] then
+  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
+  redis.call('PEXPIRE', KEYS[4], idle + 1000)
+  redis.call('HSET', KEYS[3], ARGV[1], ARGV[6])
+  redis.call('PEXPIRE', KEYS[3], idle + ARGV[7])
 end
 return reply
 `);
 
-/** Keep a place for longer. KEYS: all places, the principal's. ARGV: id, idleMs. */
+/** Keep a place for longer. KEYS: all places, principals by session, one principal's. ARGV: id, idleMs, how long to wait for a node. */
 export const keepPlace = script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-for i = 1, #KEYS do
-  local till = redis.call('ZSCORE', KEYS[i], ARGV[1])
-  if till and tonumber(till) > now then
-    redis.call('ZADD', KEYS[i], now + tonumber(ARGV[2]), ARGV[1])
-    redis.call('PEXPIRE', KEYS[i], tonumber(ARGV[2]) + 1000)
-  end
+for _, key in ipairs({ KEYS[1], KEYS[3] }) do
+  local till = redis.call('ZSCORE', key, ARGV[1])
+  if till and tonumber(till) > now then redis.call('ZADD', key, now + ARGV[2], ARGV[1]) end
+  redis.call('PEXPIRE', key, ARGV[2] + (key == KEYS[1] and ARGV[3] or 1000))
 end
+redis.call('PEXPIRE', KEYS[2], ARGV[2] + ARGV[3])
 return 1
 `);
 
-/** Leave a place. KEYS: all places, the principal's. ARGV: id. */
+/** Leave a place. KEYS: all places, principals by session, one principal's. ARGV: id. */
 export const leavePlace = script(`
-for i = 1, #KEYS do redis.call('ZREM', KEYS[i], ARGV[1]) end
+redis.call('ZREM', KEYS[1], ARGV[1])
+redis.call('HDEL', KEYS[2], ARGV[1])
+if KEYS[3] then redis.call('ZREM', KEYS[3], ARGV[1]) end
 return 1
+`);
+
+/** Sessions whose time is up, a hundred at most. KEYS: all places. */
+export const findIdle = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+return redis.call('ZRANGE', KEYS[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)
+`);
+
+/** How much longer a session lives, in milliseconds. KEYS: the session. */
+export const lifeLeft = script(`return redis.call('PTTL', KEYS[1])`);
+
+/**
+ * Give up the place of a session that has ended; the first to do so tells of it.
+ * KEYS: all places, principals by session. ARGV: id, how much longer it lives.
+ * Returns: 1 the first time, and its principal if it had one.
+ */
+export const leaveIdle = script(`
+if tonumber(ARGV[2]) > 0 then
+  local time = redis.call('TIME')
+  redis.call('ZADD', KEYS[1], 'XX', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[1])
+  return { 0 }
+end
+if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return { 0 } end
+local reply = { 1, redis.call('HGET', KEYS[2], ARGV[1]) or nil }
+redis.call('HDEL', KEYS[2], ARGV[1])
+return reply
 `);
 
 /** Keep a new session. KEYS: the session. ARGV: idleMs, field, value, … */

@@ -8,6 +8,11 @@ import type { Stream, StreamLimits } from './stream';
 /** At a cap, a session that has been idle for this long makes room. */
 export const evictableAfterMs = 60_000;
 
+/** What is left to say of a session. */
+export interface EndedSession {
+  readonly record: Pick<SessionRecord, 'id' | 'principal'>;
+}
+
 export interface SessionsOptions {
   readonly store: SessionStore;
   /** Sessions at once; in all and per principal. */
@@ -17,7 +22,7 @@ export interface SessionsOptions {
   readonly idleMs: number;
   readonly streamLimits: StreamLimits;
   /** Hears of every session's end, once. */
-  readonly onEnd: (record: Pick<SessionRecord, 'id' | 'principal'>, reason: SessionEndReason) => void;
+  readonly onEnd: (session: EndedSession, reason: SessionEndReason) => void;
   /** Hears of what the store failed to do for nobody in particular. */
   readonly onError: (error: unknown) => void;
 }
@@ -111,7 +116,7 @@ export class Sessions implements LiveSessions {
     if (session.endReason !== undefined) return false;
     this.#forget(session);
     session.end(reason);
-    this.#options.onEnd(session.record, reason);
+    this.#options.onEnd(session, reason);
     const { id } = session.record;
     this.#ending.add(id);
     try {

@@ -1,7 +1,7 @@
 /** The live sessions of one node of many: copies of what the shared store holds, made when a request names them. */
 import { nanoid } from 'nanoid';
-import type { JsonRpcResponse, RequestId } from '../protocol/types';
-import { UnavailableError } from '../protocol/errors';
+import type { RequestId } from '../protocol/types';
+import { forwardAnswer } from './forward-answer';
 import { Session } from './session';
 import type { SessionEndReason } from './session';
 import type { SessionRecord } from './session-store';
@@ -14,12 +14,11 @@ import type { Stream } from './stream';
 /** How often a session in use is reported to the store, at most. */
 const touchIntervalMs = 5_000;
 
+/** How often sessions that have ended by themselves are looked for, at least. */
+const maxReapMs = 10_000;
+
 /** A copy that nobody has used here for this long goes; the store keeps the session. */
 const unloadAfterMs = 60_000;
-
-/** How long an answer waits for a node that does not listen, and how often it is tried meanwhile. */
-const forwardMs = 3_000;
-const retryMs = 50;
 
 /** How long the store may take to hear the last of what ran here. */
 const lastWordsMs = 1_000;
@@ -38,8 +37,7 @@ export class SharedSessions implements LiveSessions {
   /** When the store was last told that a session is in use. */
   readonly #touched = new WeakMap<Session, number>();
   readonly #streams: NodeStreams;
-  /** Opened here: this node tells of their end by idleness. */
-  readonly #openedHere = new WeakSet<Session>();
+  readonly #reaper: NodeJS.Timeout;
 
   constructor(options: SharedSessionsOptions) {
     this.#options = options;
@@ -63,6 +61,23 @@ export class SharedSessions implements LiveSessions {
       onError: options.onError,
       hear: options.hear,
     });
+    const everyMs = Math.max(20, Math.min(maxReapMs, idleMs / 4));
+    this.#reaper = setInterval(() => void this.#endIdle(), everyMs).unref();
+  }
+
+  /** Tell of the sessions that have ended by themselves: whichever node is first, whoever opened them. */
+  async #endIdle(): Promise<void> {
+    let ended;
+    try {
+      ended = await this.#options.shared.endIdle();
+    } catch {
+      return; // The store has said what is wrong with it; the next time will do.
+    }
+    for (const record of ended) {
+      const live = this.#live.get(record.id);
+      if (live !== undefined) this.#unload(live, 'idle');
+      this.#options.onEnd({ record }, 'idle');
+    }
   }
 
   get #touchIntervalMs(): number {
@@ -89,7 +104,6 @@ export class SharedSessions implements LiveSessions {
     if (!opened) return undefined;
     const session = this.#add(record);
     this.#touched.set(session, Date.now());
-    this.#openedHere.add(session);
     return session;
   }
 
@@ -142,7 +156,7 @@ export class SharedSessions implements LiveSessions {
     const live = this.#live.get(id);
     const record = await this.#options.shared.end(id, reason);
     if (live !== undefined) this.#unload(live, reason);
-    if (record !== undefined) this.#options.onEnd(live ?? this.#create(record), reason);
+    if (record !== undefined) this.#options.onEnd({ record }, reason);
     return record !== undefined;
   }
 
@@ -153,8 +167,7 @@ export class SharedSessions implements LiveSessions {
       const idleForMs = now - session.lastActiveAt;
       if (!session.isIdle) this.#touch(session, now);
       else if (idleForMs >= idleMs + this.#touchIntervalMs) await this.#dropIdle(session);
-      else if (idleForMs >= unloadAfterMs && !session.isHeld && !this.#openedHere.has(session))
-        this.#live.delete(session.record.id);
+      else if (idleForMs >= unloadAfterMs && !session.isHeld) this.#live.delete(session.record.id);
     }
   }
 
@@ -168,11 +181,11 @@ export class SharedSessions implements LiveSessions {
       return;
     }
     this.#unload(session, 'idle');
-    if (record === undefined && this.#openedHere.has(session)) this.#options.onEnd(session, 'idle');
   }
 
   /** Sessions outlive their nodes: what runs here ends, what is stored stays. */
   async endAll(reason: SessionEndReason): Promise<void> {
+    clearInterval(this.#reaper);
     for (const session of this.#live.values()) session.end(reason);
     await this.#streams.end(lastWordsMs);
     this.#live.clear();
@@ -189,7 +202,7 @@ export class SharedSessions implements LiveSessions {
     const { shared } = this.#options;
     session.elsewhere = {
       node: shared.node,
-      answer: (response) => this.#forward(id, response),
+      answer: (response) => forwardAnswer(shared, id, response),
       cancel: (requestId, reason) => shared.broadcast({ kind: 'cancel', id, requestId, reason: String(reason) }),
       log: (streamId, stream, requestIds) => this.#streams.log(session, streamId, stream, requestIds),
       ask: (json) => this.#streams.ask(session, json),
@@ -197,21 +210,6 @@ export class SharedSessions implements LiveSessions {
     };
     this.#live.set(id, session);
     return session;
-  }
-
-  /** An answer goes to the node that asked; its name is part of the question's id. */
-  async #forward(id: string, response: JsonRpcResponse): Promise<boolean> {
-    const [node, ...rest] = String(response.id).split('.');
-    const { shared } = this.#options;
-    if (node === undefined || node === shared.node || rest.length !== 1 || !/^[\w-]{1,32}$/.test(node)) return false;
-    const giveUpAt = Date.now() + forwardMs;
-    while (!(await shared.send(node, { kind: 'answer', id, response }))) {
-      if (!(await shared.streams.isAlive(node))) return false;
-      // It lives, and has lost its connection for a moment; answers come once.
-      if (Date.now() > giveUpAt) throw new UnavailableError('The process that asked cannot be reached right now');
-      await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
-    }
-    return true;
   }
 
   #unload(session: Session, reason: SessionEndReason): void {

@@ -132,6 +132,8 @@ export interface SharedPart {
   end(id: string, reason: SessionEndReason): Promise<SessionRecord | undefined>;
   /** The session is in use. @returns False if it has ended. */
   touch(record: SessionRecord): Promise<boolean>;
+  /** Sessions that have ended by being idle, on whichever node they were opened. Each is told to one node, once. */
+  endIdle(): Promise<{ id: string; principal: string | undefined }[]>;
   /** Spend an approval's nonce, once on all nodes. */
   spend(nonce: string, expiresAt: number): Promise<boolean>;
   readonly streams: SharedStreams;
