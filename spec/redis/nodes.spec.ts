@@ -3,6 +3,7 @@ import { McpServer, mcpRouter } from 'express-mcp';
 import { redisSessions } from 'express-mcp/redis';
 import { createCluster, secrets } from '../support/cluster';
 import type { Cluster } from '../support/cluster';
+import { eventually } from '../support/eventually';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
 import { initializeMessage, legacySession, modern, post, send, textOf } from '../support/wire';
@@ -100,6 +101,22 @@ describeRedis('Sessions on several nodes', () => {
     expect((await post(b!.url, cancelled, session.headers)).status).toBe(202);
     await a!.until(() => a!.aborted.length > 0);
     expect((await call).messages).toEqual([]);
+  });
+
+  it('that end by being idle are told of once, by a node that lives', async () => {
+    const ended: object[] = [];
+    const idle = await createCluster(redis, {
+      bearer: true,
+      router: { sessionIdleMs: 200, onSessionEnd: (end) => ended.push(end) },
+    });
+    try {
+      const { sessionId } = await legacySession({ url: idle.nodes[0]!.url }, { headers: alice });
+      await idle.nodes[0]!.sessions.shared.leave();
+      await eventually(() => ended.length > 0);
+      expect(ended).toEqual([{ sessionId, principal: 'alice', reason: 'idle' }]);
+    } finally {
+      await idle.close();
+    }
   });
 
   it('are capped per principal over all nodes', async () => {

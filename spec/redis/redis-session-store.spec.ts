@@ -83,6 +83,47 @@ describeRedis('The store in Redis', () => {
     expect(await store.shared.open(createRecord('2'))).toEqual(opened);
   });
 
+  async function endOf(...stores: RedisSessionStore[]): Promise<{ id: string; principal: string | undefined }[]> {
+    const ended = [];
+    const start = Date.now();
+    while (ended.length === 0) {
+      expect(Date.now() - start).toBeLessThan(5_000);
+      ended.push(...(await Promise.all(stores.map((store) => store.shared.endIdle()))).flat());
+    }
+    return ended;
+  }
+
+  it('tells one node of a session that has ended by itself, once', async () => {
+    prefix += 1;
+    const [opener, a, b] = [1, 2, 3].map(() => join({ idleMs: 40 }));
+    await opener!.shared.open(createRecord('mine', { principal: 'alice' }));
+    await opener!.shared.leave();
+    expect(await endOf(a!, b!)).toEqual([{ id: 'mine', principal: 'alice' }]);
+    expect(await a!.shared.endIdle()).toEqual([]);
+    await a!.shared.open(createRecord('nobody'));
+    expect(await endOf(a!, b!)).toEqual([{ id: 'nobody', principal: undefined }]);
+    // Nothing stays behind.
+    expect(await redis.command('ZCARD', `{caps:${prefix}}:all`)).toBe(0);
+    expect(await redis.command('HLEN', `{caps:${prefix}}:owners`)).toBe(0);
+  });
+
+  it('tells of no end where there was another one, or none', async () => {
+    prefix += 1;
+    const store = join({ maxSessions: 1, evictableAfterMs: 0 });
+    await store.shared.open(createRecord('a', { principal: 'alice' }));
+    await store.shared.end('a', 'client');
+    await store.shared.open(createRecord('b', { principal: 'alice' }));
+    const { evicted } = await store.shared.open(createRecord('c', { principal: 'bob' }));
+    expect(evicted).toEqual(['b']);
+    await store.shared.end('b', 'evicted');
+    await store.shared.open(createRecord('d'));
+    // Its place is forgotten while it lives on: it keeps one.
+    await redis.command('ZADD', `{caps:${prefix}}:all`, '1', 'd');
+    await redis.command('PEXPIRE', `{caps:${prefix}:d}`, '60000');
+    expect(await store.shared.endIdle()).toEqual([]);
+    expect(await redis.command('ZCOUNT', `{caps:${prefix}}:all`, '2', '+inf')).toBe(1);
+  });
+
   it.each([
     ['another version', { v: '2', r: '{}' }],
     ['no JSON', { v: '1', r: '{' }],
