@@ -22,7 +22,8 @@ export class ChaosClient {
   readonly #name: string;
   readonly #random: Random;
   readonly #tally: Tally;
-  readonly #heard = new Set<unknown>();
+  /** What servers have said on the session's own stream. */
+  readonly heard = new Set<unknown>();
   #reconnection = { maxRetries: 0 };
   /** Streams whose calls are over, by what their event ids begin with. */
   readonly #over = new Set<string>();
@@ -63,8 +64,8 @@ export class ChaosClient {
     };
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => this.#answer(params.message));
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params: { data } }) => {
-      if (this.#heard.has(data)) this.#tally.fault(`${this.#name} heard ${JSON.stringify(data)} twice`);
-      this.#heard.add(data);
+      if (this.heard.has(data)) this.#tally.fault(`${this.#name} heard ${JSON.stringify(data)} twice`);
+      this.heard.add(data);
     });
     await client.connect(transport);
     this.#client = client;

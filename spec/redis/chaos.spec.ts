@@ -11,6 +11,7 @@ import type { NodeProcess } from '../chaos/node-process';
 import { createRandom } from '../chaos/random';
 import { storm } from '../chaos/storm';
 import { Tally } from '../chaos/tally';
+import { eventually } from '../support/eventually';
 import { createRedis, describeRedis, freePort } from '../support/redis';
 import type { Redis } from '../support/redis';
 import { createRoundRobin } from '../support/round-robin';
@@ -68,6 +69,11 @@ describeRedis('Three nodes that die', () => {
     // What Redis did not do in time is all that anybody complains of.
     const complaints = nodes.flatMap(({ errors }) => errors);
     expect(complaints.filter((text) => !text.startsWith('Redis: '))).toEqual([]);
+
+    // Their streams have found their way back, with all that was said meanwhile: to all of them, or to none.
+    nodes[0]!.say(0);
+    const said = () => new Set(clients.flatMap(({ heard }) => [...heard]));
+    await eventually(() => clients.every(({ heard }) => heard.has(0) && heard.size === said().size));
 
     // On every node, in the session of before.
     for (let turn = 0; turn < nodes.length; turn += 1) {
