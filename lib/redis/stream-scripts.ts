@@ -62,12 +62,13 @@ export const appendOwn = script(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
 local events, state = KEYS[2], KEYS[3]
 if redis.call('HGET', state, 'h') ~= ARGV[1] then return -2 end
-local last = tonumber(redis.call('HGET', state, 'p') or '0')
+-- A replica that has taken over may know less than the client has seen: positions go on from there.
+local last = math.max(tonumber(redis.call('HGET', state, 'p') or '0'), tonumber(ARGV[5]))
 local bytes = tonumber(redis.call('HGET', state, 'b') or '0')
 local seen = tonumber(redis.call('HGET', state, 'n') or '0')
 local writer, count = string.match(redis.call('HGET', state, 'm') or '', '^(%S+) (%d+)$')
 local before = tonumber(ARGV[8])
-local first = 9 + (writer == ARGV[7] and 3 * (tonumber(count) - before) or 0)
+local first = 9 + (writer == ARGV[7] and 3 * math.max(0, tonumber(count) - before) or 0)
 for i = first, #ARGV, 3 do
   local seq = tonumber(ARGV[i])
   if seq == 0 or seq > seen then

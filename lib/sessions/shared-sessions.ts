@@ -38,6 +38,7 @@ export class SharedSessions implements LiveSessions {
   readonly #touched = new WeakMap<Session, number>();
   readonly #streams: NodeStreams;
   readonly #reaper: NodeJS.Timeout;
+  #reaping = false;
 
   constructor(options: SharedSessionsOptions) {
     this.#options = options;
@@ -67,11 +68,15 @@ export class SharedSessions implements LiveSessions {
 
   /** Tell of the sessions that have ended by themselves: whichever node is first, whoever opened them. */
   async #endIdle(): Promise<void> {
-    let ended;
+    if (this.#reaping) return;
+    this.#reaping = true;
+    let ended: Awaited<ReturnType<SharedPart['endIdle']>> = [];
     try {
       ended = await this.#options.shared.endIdle();
     } catch {
-      return; // The store has said what is wrong with it; the next time will do.
+      // The store has said what is wrong with it; the next time will do.
+    } finally {
+      this.#reaping = false;
     }
     for (const record of ended) {
       const live = this.#live.get(record.id);

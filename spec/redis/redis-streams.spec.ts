@@ -37,6 +37,16 @@ describeRedis('Streams in Redis', () => {
     expect(texts(await append([], 4))).toHaveLength(5);
   });
 
+  it('go on after what has been read, where a replica that has taken over knows less', async () => {
+    await store.shared.streams.hold('a', '0');
+    await append([event('1'), event('2'), event('3')], 0);
+    const state = `{streams:${made}:a}:s:0`;
+    await redis.command('HSET', state, 'p', '1', 'm', 'w 1');
+    await redis.command('XTRIM', `{streams:${made}:a}:e:0`, 'MAXLEN', '0');
+    const own = { events: [event('4')], writer: 'w', before: 3 };
+    expect(await store.shared.streams.appendOwn('a', own, 3, 3)).toMatchObject([{ position: 4, json: '4' }]);
+  });
+
   it('are held by one node, and say whether they have been held before', async () => {
     expect(await store.shared.streams.hold('a', '0')).toMatchObject({ listened: false, last: 0 });
     expect(await another.shared.streams.hold('a', '0')).toMatchObject({ listened: true });
