@@ -137,8 +137,11 @@ export interface Caller {
   closeStream?(): boolean;
   /** From now on, tell the call at once when its client goes. */
   watchDisconnect(): void;
-  /** Modern `subscriptions/listen`: what is sent from now on is the stream; settles when it ends. */
-  listen?(subscription: Subscription): Promise<void>;
+  /**
+   * Modern `subscriptions/listen`: what is sent from now on is the stream. The result belongs at its end: it is held back
+   * until then, or is to be waited for.
+   */
+  readonly listen?: ((subscription: Subscription) => void | Promise<void>) | undefined;
 }
 
 /** What a listen stream wants to hear. */
@@ -146,7 +149,7 @@ export interface Subscription {
   readonly id: RequestId;
   readonly acknowledgement: JsonRpcNotification;
   /** The message as this subscription gets it, or undefined if it does not want it. */
-  select(notice: Notice): JsonRpcNotification | undefined;
+  readonly select: (notice: Notice) => JsonRpcNotification | undefined;
 }
 
 /** What a request says of its client: from `_meta` (modern) or from the session (legacy). */

@@ -54,48 +54,45 @@ export function readMessageBody(req: MessageRequest, headers: IncomingHttpHeader
   if (Number(headers['content-length']) > maxBodyBytes) throw refuseTheRest(req, maxBodyBytes);
 
   return new Promise((resolve, reject) => {
-    function parse(bytes: Uint8Array): void {
-      try {
-        resolve(parseBytes(bytes));
-      } catch (error) {
-        reject(error);
-      }
-    }
-    collect(req, Number(headers['content-length']), maxBodyBytes, reject, function decode(bytes) {
-      if (decoder === undefined) return parse(bytes);
-      decoder(bytes, { maxOutputLength: maxBodyBytes }, (error, inflated) => {
-        if (error === null) parse(inflated);
-        else reject(toHttpError(error, maxBodyBytes));
-      });
+    collect(req, Number(headers['content-length']), maxBodyBytes, {
+      done: (bytes) => resolve(decoder === undefined ? parseBytes(bytes) : inflated(bytes, decoder, maxBodyBytes)),
+      fail: reject,
     });
   });
 }
 
-/**
- * Read to the end, and call one of the two, once. Whole in `done`; refused or cut off in `fail`.
- *
- * @param announced The length that the client says; NaN where it does not.
- */
-function collect(
-  req: IncomingMessage,
-  announced: number,
-  maxBodyBytes: number,
-  fail: (error: HttpError) => void,
-  done: (bytes: Uint8Array) => void,
-): void {
+function inflated(bytes: Uint8Array, decoder: Decoder, maxBodyBytes: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    decoder(bytes, { maxOutputLength: maxBodyBytes }, (error, inflated) => {
+      if (error !== null) return reject(toHttpError(error, maxBodyBytes));
+      try {
+        resolve(parseBytes(inflated));
+      } catch (error) {
+        reject(error as HttpError);
+      }
+    });
+  });
+}
+
+/** Who waits for a body: one of the two is called, once. */
+interface Reader {
+  /** All of it. What this throws is handed to `fail`. */
+  done(bytes: Uint8Array): void;
+  /** Refused or cut off. */
+  fail(error: unknown): void;
+}
+
+/** @param announced The length that the client says; NaN where it does not. */
+function collect(req: IncomingMessage, announced: number, maxBodyBytes: number, given: Reader): void {
+  let reader: Reader | undefined = given;
   let bytes: Buffer | undefined;
   let length = 0;
-  let ended = false;
 
   function onData(chunk: Buffer | string): void {
     // Text, when a middleware has called `setEncoding`.
     const part = typeof chunk === 'string' ? Buffer.from(chunk, req.readableEncoding ?? 'utf8') : chunk;
     const end = length + part.length;
-    if (end > maxBodyBytes) {
-      stop();
-      fail(refuseTheRest(req, maxBodyBytes));
-      return;
-    }
+    if (end > maxBodyBytes) return stop(refuseTheRest(req, maxBodyBytes));
     if (bytes === undefined) {
       bytes = part;
     } else {
@@ -106,27 +103,28 @@ function collect(
     length = end;
   }
   function onEnd(): void {
+    const { done, fail } = reader!;
     const whole = bytes?.length === length ? bytes : (bytes?.subarray(0, length) ?? EMPTY);
     // The listeners stay, since removing them costs more than all else here: they keep nothing, and only 'close' comes.
-    ended = true;
-    bytes = undefined;
-    done(whole);
+    reader = bytes = undefined;
+    try {
+      done(whole);
+    } catch (error) {
+      fail(error);
+    }
   }
-  function onClose(): void {
-    if (ended) return;
-    stop();
-    fail(hungUp());
-  }
-  function stop(): void {
+  function stop(refusal?: HttpError): void {
+    if (reader === undefined) return;
     req.off('data', onData);
     req.off('end', onEnd);
-    req.off('close', onClose);
+    req.off('close', stop);
+    reader.fail(refusal ?? hungUp());
   }
 
   // No 'error': a request reports one only to those who listen, and closes in any case.
   req.on('data', onData);
   req.on('end', onEnd);
-  req.on('close', onClose);
+  req.on('close', stop);
   if (req.isPaused()) req.resume();
 }
 

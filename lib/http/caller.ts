@@ -19,7 +19,6 @@ export class HttpCaller implements Caller {
   readonly parked: ParkedCalls;
   readonly toolTimeoutMs: number | undefined;
   readonly onError: Mount['onError'];
-  readonly listen: ((subscription: Subscription) => Promise<void>) | undefined;
 
   constructor(
     readonly mount: Mount,
@@ -36,7 +35,11 @@ export class HttpCaller implements Caller {
     this.parked = mount.parked;
     this.toolTimeoutMs = mount.options.toolTimeoutMs ?? mount.core.toolTimeoutMs;
     this.onError = mount.onError;
-    this.listen = reply?.canListen === true ? (subscription) => reply.listen(subscription) : undefined;
+  }
+
+  get listen(): ((subscription: Subscription) => void) | undefined {
+    const { reply } = this;
+    return reply?.canListen === true ? (subscription) => reply.listen(subscription) : undefined;
   }
 
   async openSession(record: Omit<SessionRecord, 'id' | 'principal'>): Promise<void> {

@@ -56,7 +56,7 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
   try {
     call.reply.end(await dispatch(mount.core, parsed, call.context));
   } finally {
-    end(mount, call, identity);
+    end(mount, call, identity.principal);
   }
 }
 
@@ -199,8 +199,14 @@ function begin(
   return call;
 }
 
-function end({ listening, calls }: Mount, call: HttpCall, { principal }: Identity): void {
+function end({ listening, calls }: Mount, call: HttpCall, principal: string | undefined): void {
+  const { reply, context } = call;
   call.end();
-  call.reply.release();
-  (call.context.method === 'subscriptions/listen' ? listening : calls).leave(principal);
+  if (reply.listens) {
+    // The stream outlives its call, and keeps nothing of it but its place.
+    reply.onOver = () => listening.leave(principal);
+    return;
+  }
+  reply.release();
+  (context.method === 'subscriptions/listen' ? listening : calls).leave(principal);
 }

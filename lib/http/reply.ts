@@ -52,8 +52,12 @@ export class Reply implements Open {
   #closesWhenOpen = false;
   #over = false;
   #watching = false;
-  /** Ends the listening. */
-  #listening: (() => void) | undefined;
+  /** `subscriptions/listen`: hears notices until the reply is over. */
+  #hear: ((notice: Notice) => void) | undefined;
+  /** The result of listening, for the end of the stream. */
+  #heldBack: JsonRpcResponse | undefined;
+  /** Hears when a reply that listens is over. */
+  onOver: (() => void) | undefined;
 
   constructor(mount: Mount, req: IncomingMessage, res: ServerResponse, accepted: AcceptedTypes, about: ReplyAbout) {
     this.#mount = mount;
@@ -162,6 +166,11 @@ export class Reply implements Open {
   end({ response: answer, challenge, unavailable }: Outcome): void {
     if (this.#over) return;
     const response = answer!;
+    if (this.#hear !== undefined && 'result' in response && !this.#mount.closing) {
+      this.#heldBack = response;
+      this.calls.length = 0;
+      return;
+    }
     const encoded = encodedResultOf(response);
     if (encoded !== undefined && this.#stream === undefined && this.#accepted.json) {
       this.#finish();
@@ -188,6 +197,11 @@ export class Reply implements Open {
     if (this.#stream !== undefined) return this.#endStream(encoded);
     this.#finish();
     this.#write(200, `[${encoded.join(',')}]`);
+  }
+
+  /** The call has its result, and the stream goes on until somebody ends it. */
+  get listens(): boolean {
+    return this.#heldBack !== undefined && !this.#over;
   }
 
   /** Whatever became of the call: nothing of the reply stays behind. */
@@ -249,6 +263,8 @@ export class Reply implements Open {
   #finish(): void {
     this.#over = true;
     this.#stream?.finish();
+    if (this.#hear !== undefined) this.#mount.core.listeners.delete(this.#hear);
+    this.onOver?.();
     if (this.#waitsForStore)
       this.#patience = setTimeout(() => this.#openSink(this.#stream!, undefined), patienceMs).unref();
     else this.#mount.remove(this);
@@ -274,29 +290,20 @@ export class Reply implements Open {
     if (this.#over || this.#revision.era === 'legacy') return;
     // streamable-http, "Cancellation": closing the stream is the client's way to cancel.
     for (const call of this.calls) call.cancel('The client closed the connection');
-    this.#listening?.();
     this.abandon();
   }
 
-  /** `subscriptions/listen`: the acknowledgement, then what the subscription selects, until somebody ends it. */
-  async listen(subscription: Subscription): Promise<void> {
-    const { core } = this.#mount;
-    let end!: () => void;
-    const ended = new Promise<void>((resolve) => (end = resolve));
-    this.#listening = end;
-    this.send(subscription.acknowledgement);
-    const hear = (notice: Notice): void => {
-      const message = subscription.select(notice);
+  /** `subscriptions/listen`: the acknowledgement, then what the subscription selects, until the reply is over. */
+  listen({ acknowledgement, select }: Subscription): void {
+    if (this.#over) return;
+    this.send(acknowledgement);
+    this.#hear = (notice) => {
+      const message = select(notice);
       // Full: the stream ends, which tells the client to fetch anew what it listened for.
       if (message !== undefined && this.#stream?.send(JSON.stringify(message), notice.mergeKey) === false)
         this.#sink?.close();
     };
-    core.listeners.add(hear);
-    try {
-      await ended;
-    } finally {
-      core.listeners.delete(hear);
-    }
+    this.#mount.core.listeners.add(this.#hear);
   }
 
   tick(now: number): void {
@@ -316,7 +323,9 @@ export class Reply implements Open {
   }
 
   shutdown(): void {
-    this.#listening?.();
+    if (this.#heldBack === undefined) return;
+    if (this.#stream === undefined) this.abandon();
+    else this.#endStream([this.#encode(this.#heldBack)]);
   }
 
   abort(): void {

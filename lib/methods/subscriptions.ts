@@ -3,6 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
+import { isPromise } from '../authorizer/authorize';
 import type { CallContext, Subscription } from '../context';
 import type { ServerCore } from '../core';
 import { ErrorCode, McpError } from '../protocol/errors';
@@ -31,7 +32,8 @@ async function listen(
       'subscriptions/listen answers with a stream, which this client does not accept',
     );
   const honoured = await honouredFilter(core, notifications, context);
-  await caller.listen(createSubscription(id, honoured));
+  const listening = caller.listen(createSubscription(id, honoured));
+  if (isPromise(listening)) await listening;
   return { _meta: { [subscriptionIdKey]: id } };
 }
 
@@ -56,7 +58,7 @@ async function honouredFilter(
 }
 
 function createSubscription(id: RequestId, filter: SubscriptionFilter): Subscription {
-  const uris = new Set(filter.resourceSubscriptions);
+  const uris = filter.resourceSubscriptions === undefined ? undefined : new Set(filter.resourceSubscriptions);
   return {
     id,
     acknowledgement: tagged(
@@ -67,7 +69,7 @@ function createSubscription(id: RequestId, filter: SubscriptionFilter): Subscrip
       const field = listChanges[message.method as keyof typeof listChanges] as keyof SubscriptionFilter | undefined;
       const wanted =
         field === undefined
-          ? message.method === 'notifications/resources/updated' && uri !== undefined && uris.has(uri)
+          ? message.method === 'notifications/resources/updated' && uri !== undefined && uris?.has(uri) === true
           : filter[field] === true;
       return wanted ? tagged(message, id) : undefined;
     },

@@ -51,17 +51,22 @@ export function createBenchServer({ list }: Settings): BenchServer {
         res.set('Mcp-Session-Id', sessionId).json({ jsonrpc: '2.0', id, result });
         return;
       }
+      case 'subscriptions/listen':
+        stream(req, res);
+        return;
       default:
         res.status(202).end();
     }
   });
 
-  app.get('/mcp', (req, res) => {
+  app.get('/mcp', stream);
+
+  function stream(_req: Request, res: Response): void {
     res.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
     res.flushHeaders();
     streams.add(res);
-    req.on('close', () => streams.delete(res));
-  });
+    res.on('close', () => streams.delete(res));
+  }
 
   return {
     listener: app,
