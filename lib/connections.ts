@@ -5,6 +5,7 @@ import type { Notice, ServerCore } from './core';
 import { dispatch } from './dispatcher';
 import type { AuthInfo } from './protocol/auth-info';
 import { isTooDeep, maxDepth } from './protocol/depth';
+import { tagged } from './methods/subscriptions';
 import { ErrorCode, errorResponse, McpError } from './protocol/errors';
 import { isObject, isRequestId, parseMessage, plainResponse } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';
@@ -113,11 +114,9 @@ class ConnectionState implements ParkedCalls {
     return this.#listeners.size > 0;
   }
 
-  readonly #hear = ({ message, uri, ...notice }: Notice): void => {
-    for (const subscription of this.#subscriptions.keys()) {
-      const selected = subscription.select({ message, uri, ...notice });
-      if (selected !== undefined) this.send(selected);
-    }
+  readonly #hear = (notice: Notice): void => {
+    const { message, uri } = notice;
+    for (const { id, wants } of this.#subscriptions.keys()) if (wants(notice)) this.send(tagged(message, id));
     const record = this.#session?.record;
     if (record?.initialized && (uri === undefined || record.subscriptions.includes(uri))) this.send(message);
   };

@@ -148,8 +148,8 @@ export interface Caller {
 export interface Subscription {
   readonly id: RequestId;
   readonly acknowledgement: JsonRpcNotification;
-  /** The message as this subscription gets it, or undefined if it does not want it. */
-  readonly select: (notice: Notice) => JsonRpcNotification | undefined;
+  /** Is this what it wants to hear of? */
+  readonly wants: (notice: Notice) => boolean;
 }
 
 /** What a request says of its client: from `_meta` (modern) or from the session (legacy). */

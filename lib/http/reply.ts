@@ -3,6 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { CallContext, Subscription } from '../context';
 import type { Notice } from '../core';
 import type { Outcome } from '../dispatcher';
+import { encodeTagged } from '../methods/subscriptions';
 import { ErrorCode, errorResponse } from '../protocol/errors';
 import { encodedResultOf, encodeResponse } from '../protocol/json-rpc';
 import type { Revision } from '../protocol/revisions';
@@ -294,14 +295,12 @@ export class Reply implements Open {
   }
 
   /** `subscriptions/listen`: the acknowledgement, then what the subscription selects, until the reply is over. */
-  listen({ acknowledgement, select }: Subscription): void {
+  listen({ id, acknowledgement, wants }: Subscription): void {
     if (this.#over) return;
     this.send(acknowledgement);
     this.#hear = (notice) => {
-      const message = select(notice);
       // Full: the stream ends, which tells the client to fetch anew what it listened for.
-      if (message !== undefined && this.#stream?.send(JSON.stringify(message), notice.mergeKey) === false)
-        this.#sink?.close();
+      if (wants(notice) && this.#stream?.send(encodeTagged(notice, id), notice.mergeKey) === false) this.#sink?.close();
     };
     this.#mount.core.listeners.add(this.#hear);
   }

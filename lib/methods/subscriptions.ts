@@ -5,7 +5,7 @@
  */
 import { isPromise } from '../authorizer/authorize';
 import type { CallContext, Subscription } from '../context';
-import type { ServerCore } from '../core';
+import type { Notice, ServerCore } from '../core';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
 import { parseListenParams, subscriptionIdKey } from '../protocol/params';
@@ -65,23 +65,34 @@ function createSubscription(id: RequestId, filter: SubscriptionFilter): Subscrip
       { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { notifications: filter } },
       id,
     ),
-    select({ message, uri }) {
+    wants({ message, uri }) {
       const field = listChanges[message.method as keyof typeof listChanges] as keyof SubscriptionFilter | undefined;
-      const wanted =
-        field === undefined
-          ? message.method === 'notifications/resources/updated' && uri !== undefined && uris?.has(uri) === true
-          : filter[field] === true;
-      return wanted ? tagged(message, id) : undefined;
+      return field === undefined
+        ? message.method === 'notifications/resources/updated' && uri !== undefined && uris?.has(uri) === true
+        : filter[field] === true;
     },
   };
 }
 
-/** The id in its own type: 0 stays a number. */
-function tagged(message: JsonRpcNotification, id: RequestId): JsonRpcNotification {
+/** A notification as subscription `id` gets it. The id in its own type: 0 stays a number. */
+export function tagged(message: JsonRpcNotification, id: RequestId): JsonRpcNotification {
   return {
     ...message,
     params: { ...message.params, _meta: { ...(message.params?._meta as object | undefined), [subscriptionIdKey]: id } },
   };
+}
+
+/** Each notice's JSON for subscriptions, without the end that differs between them. */
+const encodings = new WeakMap<Notice, string>();
+
+/** The JSON of {@link tagged}, encoded once for all subscriptions: the id comes last in it. */
+export function encodeTagged(notice: Notice, id: RequestId): string {
+  let start = encodings.get(notice);
+  if (start === undefined) {
+    start = JSON.stringify(tagged(notice.message, 0)).slice(0, -'0}}}'.length);
+    encodings.set(notice, start);
+  }
+  return `${start}${JSON.stringify(id)}}}}`;
 }
 
 /** To hear that a resource has changed is a read; to hear of lists is not. */
