@@ -15,10 +15,11 @@ import type {
   SubscriptionFilter,
 } from './types';
 
-/** Parse with `schema`, or say what is wrong. */
-function parser<T>(schema: z.ZodType<T>): (params: unknown) => T {
+/** Parse with a schema, or say what is wrong. The schema is made when it is first needed: most processes start more often than they use it. */
+function parser<T>(make: () => z.ZodType<T>): (params: unknown) => T {
+  let schema: z.ZodType<T> | undefined;
   return function parse(params) {
-    const result = schema.safeParse(params ?? {});
+    const result = (schema ??= make()).safeParse(params ?? {});
     if (result.success) return result.data;
     const [issue] = result.error.issues;
     const where = issue?.path.length ? `${issue.path.join('.')}: ` : '';
@@ -27,46 +28,52 @@ function parser<T>(schema: z.ZodType<T>): (params: unknown) => T {
 }
 
 // As they came: a copy would lose keys that only look special.
-const object = z.custom<Record<string, unknown>>(isObject, 'must be an object');
-const requestId = z.custom<RequestId>(isRequestId, 'must be a string or a safe integer');
+const object = () => z.custom<Record<string, unknown>>(isObject, 'must be an object');
+const requestId = () => z.custom<RequestId>(isRequestId, 'must be a string or a safe integer');
 // Absent or null: none.
-const strings = z
-  .custom<Record<string, string>>(
-    (value) => isObject(value) && Object.values(value).every((field) => typeof field === 'string'),
-    'must be an object of strings',
-  )
-  .nullish();
+const strings = () =>
+  z
+    .custom<Record<string, string>>(
+      (value) => isObject(value) && Object.values(value).every((field) => typeof field === 'string'),
+      'must be an object of strings',
+    )
+    .nullish();
 
-const implementation = z.looseObject({ name: z.string(), version: z.string() }) as unknown as z.ZodType<Implementation>;
+/** Name and version, and whatever came later. */
+function isImplementation(value: unknown): value is Implementation {
+  return isObject(value) && typeof value.name === 'string' && typeof value.version === 'string';
+}
 
 /** Fields by which a client answers questions; checked by whoever reads them. */
-const rounds = { inputResponses: z.unknown().optional(), requestState: z.unknown().optional() };
+const rounds = () => ({ inputResponses: z.unknown().optional(), requestState: z.unknown().optional() });
 
-export const parseInitializeParams = parser(
+export const parseInitializeParams = parser(() =>
   z.object({
     protocolVersion: z.string(),
-    capabilities: object.default({}) as unknown as z.ZodType<ClientCapabilities>,
-    clientInfo: implementation,
+    capabilities: object().default({}) as unknown as z.ZodType<ClientCapabilities>,
+    clientInfo: z.custom<Implementation>(isImplementation, 'must be an object with name and version'),
   }),
 );
-export const parseListParams = parser(z.object({ cursor: z.string().nullish() }));
-export const parseNoParams = parser(z.object({}));
-export const parseReadParams = parser(z.object({ uri: z.string().min(1), ...rounds }));
-export const parseUriParams = parser(z.object({ uri: z.string().min(1) }));
-export const parseGetPromptParams = parser(z.object({ name: z.string().min(1), arguments: strings, ...rounds }));
-export const parseSetLevelParams = parser(z.object({ level: z.enum(loggingLevels) }));
-export const parseCancelledParams = parser(z.object({ requestId, reason: z.string().optional() }));
-export const parseCompleteParams = parser(
+export const parseListParams = parser(() => z.object({ cursor: z.string().nullish() }));
+export const parseNoParams = parser(() => z.object({}));
+export const parseReadParams = parser(() => z.object({ uri: z.string().min(1), ...rounds() }));
+export const parseUriParams = parser(() => z.object({ uri: z.string().min(1) }));
+export const parseGetPromptParams = parser(() =>
+  z.object({ name: z.string().min(1), arguments: strings(), ...rounds() }),
+);
+export const parseSetLevelParams = parser(() => z.object({ level: z.enum(loggingLevels) }));
+export const parseCancelledParams = parser(() => z.object({ requestId: requestId(), reason: z.string().optional() }));
+export const parseCompleteParams = parser(() =>
   z.object({
     ref: z.discriminatedUnion('type', [
       z.object({ type: z.literal('ref/prompt'), name: z.string() }),
       z.object({ type: z.literal('ref/resource'), uri: z.string() }),
     ]),
     argument: z.object({ name: z.string(), value: z.string() }),
-    context: z.object({ arguments: strings }).nullish(),
+    context: z.object({ arguments: strings() }).nullish(),
   }),
 );
-export const parseListenParams = parser(
+export const parseListenParams = parser(() =>
   z.object({
     notifications: z.object({
       toolsListChanged: z.boolean().optional(),
@@ -119,12 +126,12 @@ export function parseModernMeta(meta: Record<string, unknown>): ModernMeta {
   const clientCapabilities = meta[`${prefix}clientCapabilities`];
   const logLevel = meta[`${prefix}logLevel`];
   if (!isObject(clientCapabilities)) throw invalidMeta('clientCapabilities', 'an object');
-  if (clientInfo !== undefined && !implementation.safeParse(clientInfo).success)
+  if (clientInfo !== undefined && !isImplementation(clientInfo))
     throw invalidMeta('clientInfo', 'an object with name and version');
   if (logLevel !== undefined && !loggingLevels.includes(logLevel as LoggingLevel))
     throw invalidMeta('logLevel', `one of ${loggingLevels.join(', ')}`);
   return {
-    clientInfo: clientInfo as Implementation | undefined,
+    clientInfo,
     clientCapabilities,
     logLevel: logLevel as LoggingLevel | undefined,
   };
@@ -139,17 +146,23 @@ export function progressTokenOf(meta: Record<string, unknown>): ProgressToken | 
   return isRequestId(meta.progressToken) ? meta.progressToken : undefined;
 }
 
-const content = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]));
-export const parseElicitResult = parser(
+const content = () => z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]));
+export const parseElicitResult = parser(() =>
   z.object({
     action: z.enum(['accept', 'decline', 'cancel']),
-    content: content.nullish().transform((value) => value ?? undefined),
+    content: content()
+      .nullish()
+      .transform((value) => value ?? undefined),
   }),
 ) as (answer: unknown) => ElicitResult;
-const block = z.looseObject({ type: z.string() });
-export const parseCreateMessageResult = parser(
-  z.looseObject({ role: z.enum(['user', 'assistant']), content: z.union([block, z.array(block)]), model: z.string() }),
+const block = () => z.looseObject({ type: z.string() });
+export const parseCreateMessageResult = parser(() =>
+  z.looseObject({
+    role: z.enum(['user', 'assistant']),
+    content: z.union([block(), z.array(block())]),
+    model: z.string(),
+  }),
 ) as unknown as (answer: unknown) => CreateMessageResult;
-export const parseListRootsResult = parser(
+export const parseListRootsResult = parser(() =>
   z.looseObject({ roots: z.array(z.looseObject({ uri: z.string() })) }),
 ) as unknown as (answer: unknown) => ListRootsResult;
