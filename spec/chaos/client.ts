@@ -24,6 +24,8 @@ export class ChaosClient {
   readonly #tally: Tally;
   /** What servers have said on the session's own stream. */
   readonly heard = new Set<unknown>();
+  /** The session's own stream has been opened. */
+  listening = false;
   #reconnection = { maxRetries: 0 };
   /** Streams whose calls are over, by what their event ids begin with. */
   readonly #over = new Set<string>();
@@ -78,6 +80,7 @@ export class ChaosClient {
     if (lastEventId !== null && this.#over.has(streamOf(lastEventId))) return new Response(null, { status: 405 });
     const response = await fetch(url, init);
     if (lastEventId !== null) this.#tally.countResumed(response.status);
+    else if (init?.method === 'GET' && response.ok) this.listening = true;
     return response;
   }
 

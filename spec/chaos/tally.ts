@@ -17,7 +17,9 @@ export interface Call {
 /** Errors that tell a client what has happened. Whatever else it is told is a fault, an ended session among them. */
 const clear = [
   /^503$/,
+  // The connection broke: before the answer's head, or after.
   /^fetch failed$/,
+  /^terminated$/,
   /The process that ran this call has ended; whether the call took effect is not known$/,
   /^Nobody answered in time$/,
   /^Not authorized: The user has not approved this$/,
