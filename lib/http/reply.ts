@@ -127,10 +127,9 @@ export class Reply implements Open {
     this.#streamId = opened?.id;
     if (opened?.resumable === undefined) return this.#openSink(stream, opened?.id);
     this.#waitsForStore = true;
-    opened.resumable.then(
-      (resumable) => this.#openSink(stream, resumable ? opened.id : undefined),
-      (error: unknown) => this.#mount.onError(error, this.calls[0]),
-    );
+    opened.resumable
+      .then((resumable) => this.#openSink(stream, resumable ? opened.id : undefined))
+      .catch((error: unknown) => this.#mount.onError(error, this.calls[0]));
   }
 
   /** @param resumableAs What no GET can resume is not made to look as if. */
@@ -138,7 +137,8 @@ export class Reply implements Open {
     this.#waitsForStore = false;
     clearTimeout(this.#patience);
     if (this.#over) this.#mount.remove(this);
-    if (this.#sink !== undefined || this.#res.destroyed) return;
+    // Whoever is in front of us may have answered meanwhile.
+    if (this.#sink !== undefined || this.#res.headersSent || this.#res.destroyed) return;
     this.#sink = this.#mount.openStream(this.#res, {
       ...(resumableAs === undefined ? undefined : { idPrefix: eventIdPrefix(this.#session!, resumableAs) }),
       // transports, "Sending Messages" 6, from 2025-11-25 on: older clients choke on an event without data.

@@ -1,6 +1,8 @@
 /** What becomes of replies' streams while Redis is away, and when their nodes die at their very beginning. */
+import type { Response } from 'express';
 import { createCluster } from '../support/cluster';
 import type { Cluster } from '../support/cluster';
+import { eventually } from '../support/eventually';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
 import { legacySession, modern, openStream, textOf } from '../support/wire';
@@ -12,6 +14,8 @@ describeRedis('A reply that becomes a stream', () => {
   let session: LegacySession;
   let goOn: () => void;
   let paused: Promise<void>;
+  /** What the latest request is answered with. */
+  let last: Response;
   beforeAll(async () => {
     redis = await createRedis();
   });
@@ -20,6 +24,7 @@ describeRedis('A reply that becomes a stream', () => {
     let tell: () => void;
     paused = new Promise((resolve) => (tell = resolve));
     cluster = await createCluster(redis, {
+      before: [(_req, res, next) => ((last = res), next())],
       setup(server) {
         server.registerTool('late', { description: 'Reports once Redis is away' }, async (_, ctx) => {
           redis.pause();
@@ -90,6 +95,22 @@ describeRedis('A reply that becomes a stream', () => {
       [undefined, 2],
       [undefined, undefined],
     ]);
+  });
+
+  it('leaves alone what a host has answered while it waited', async () => {
+    const opening = callLate();
+    await paused;
+    last.status(504).write('too late');
+    const { status, ended } = await opening;
+    expect(status).toBe(504);
+    redis.resume();
+    goOn();
+    const { errors, router } = cluster.nodes[0]!;
+    await eventually(() => router.stats().calls === 0);
+    last.end();
+    await ended;
+    expect(errors.filter((error) => !String(error).includes('Redis: '))).toEqual([]);
+    expect(textOf(await modern(cluster.nodes[0]!).callTool('echo', { text: 'alive' }))).toContain('alive');
   });
 
   describe('and lets its connection go', () => {
