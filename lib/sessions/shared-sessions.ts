@@ -36,6 +36,8 @@ export class SharedSessions implements LiveSessions {
   readonly #live = new Map<string, Session>();
   /** When the store was last told that a session is in use. */
   readonly #touched = new WeakMap<Session, number>();
+  /** Settles when all records have been read again that have changed elsewhere. */
+  #reloading: Promise<unknown> | undefined;
   readonly #streams: NodeStreams;
   readonly #reaper: NodeJS.Timeout;
   #reaping = false;
@@ -244,7 +246,12 @@ export class SharedSessions implements LiveSessions {
         if (session !== undefined) this.#unload(session, message.reason);
         return;
       case 'changed':
-        if (session !== undefined) this.#reload(session).catch(this.#options.onError);
+        if (session !== undefined) this.#reload(session);
+        return;
+      case 'notice':
+        // Whom it concerns may just have changed, and was told before it.
+        if (this.#reloading === undefined) break;
+        void this.#reloading.then(() => this.#streams.receive(message, session));
         return;
       case 'answer':
         void session?.answer(message.response);
@@ -261,8 +268,15 @@ export class SharedSessions implements LiveSessions {
     this.#streams.receive(message, session);
   }
 
-  async #reload(session: Session): Promise<void> {
-    const record = await this.#options.store.get(session.record.id);
-    if (record !== undefined) session.record = record;
+  #reload(session: Session): void {
+    const read = async (): Promise<void> => {
+      const record = await this.#options.store.get(session.record.id);
+      if (record !== undefined) session.record = record;
+    };
+    const reloading = Promise.all([this.#reloading, read().catch(this.#options.onError)]);
+    this.#reloading = reloading;
+    void reloading.then(() => {
+      if (this.#reloading === reloading) this.#reloading = undefined;
+    });
   }
 }
