@@ -151,7 +151,7 @@ function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, contex
 function explain(core: ServerCore, id: RequestId, error: unknown, context: CallContext): JsonRpcResponse {
   if (error instanceof McpError)
     return errorResponse(id, codeFor(error.code, context.requestMeta.revision), error.message, error.data);
-  if (error instanceof UnavailableError) return errorResponse(id, ErrorCode.InternalError, error.message);
+  if (error instanceof UnavailableError) return errorResponse(id, ErrorCode.InvalidRequest, error.message);
   // A tool's own have become results by now; these are of prompts, resources and completion.
   if (error instanceof ToolError) return errorResponse(id, ErrorCode.InternalError, error.message);
   if (context.cancelled) return errorResponse(id, ErrorCode.InternalError, 'The call was cancelled');
