@@ -60,7 +60,7 @@ describe('a parked call', () => {
         required: ['approve'],
       },
     });
-    expect(question.id).toMatch(/^[\w-]{21,}$/);
+    expect(question.id).toMatch(/^[\w.-]{21,}$/);
     expect(stream.headers['content-type']).toMatch(/^text\/event-stream/);
     expect(parked()).toBe(1);
     stream.close();

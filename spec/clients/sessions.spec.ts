@@ -4,6 +4,7 @@ import { latestLegacy } from '../support/schema';
 import { send } from '../support/wire';
 import { closeClients, connect, kinds } from './connect';
 import type { RealClient } from './connect';
+import { eventually } from '../support/eventually';
 import { createClientFixture } from './server';
 
 let fixture: Fixture;
@@ -27,9 +28,10 @@ async function endSession({ sessionId }: RealClient): Promise<void> {
 describe.each(kinds.filter((kind) => kind !== 'client 2.x, modern'))('%s', (kind) => {
   it('terminates its session, and the server forgets it', async () => {
     const client = await connect(kind, fixture);
-    expect(fixture.router.stats().sessions).toBe(1);
+    expect(fixture.router.stats().sessions).toBeGreaterThan(0);
     await client.terminate();
-    expect(fixture.router.stats()).toMatchObject({ sessions: 0, sessionsEnded: { client: 1 } });
+    await eventually(() => fixture.router.stats().sessions === 0);
+    expect(fixture.router.stats().sessionsEnded).toEqual({ client: 1 });
   });
 
   it('is told that its session has ended, connects anew, and goes on', async () => {

@@ -14,7 +14,7 @@ async function start(router: FixtureOptions['router'], rest: FixtureOptions = {}
 }
 
 describe('maxSessions', () => {
-  it('is the end of opening: 503 with Retry-After, and the session that would be too many is not there', async () => {
+  it('is the end of opening: 503 with Retry-After', async () => {
     await start({ maxSessions: 2 });
     const first = await legacySession(fixture);
     await legacySession(fixture);
@@ -22,8 +22,14 @@ describe('maxSessions', () => {
     expect([reply.status, reply.json?.error?.code, reply.json?.id]).toEqual([503, -32600, 'init']);
     expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
     expect(reply.headers).not.toHaveProperty('mcp-session-id');
-    expect(fixture.router.stats().sessions).toBe(2);
     expect((await first.request('ping')).status).toBe(200);
+  });
+
+  it('does not count what it refuses', async () => {
+    await start({ maxSessions: 1 });
+    await legacySession(fixture);
+    expect((await post(fixture.url, initializeMessage())).status).toBe(503);
+    expect(fixture.router.stats().sessions).toBe(1);
   });
 
   it('is counted by those that live', async () => {

@@ -16,16 +16,18 @@ async function start(router: FixtureOptions['router'] = {}): Promise<void> {
 
 const toolsChanged = ({ method }: Message) => method === 'notifications/tools/list_changed';
 
-/** The streams, of these, that were told of a change. */
-async function told(...streams: Stream[]): Promise<Stream[]> {
-  const before = streams.map(({ events }) => events.length);
+const hasHeard = ({ events }: Stream, from = 0) =>
+  events.slice(from).some(({ message }) => message !== undefined && toolsChanged(message));
+
+/** Say that the tools have changed, and wait until `expected` have heard. @returns The streams, of these and `others`, that have. */
+async function told(expected: Stream[], others: Stream[] = []): Promise<Stream[]> {
+  const all = [...others, ...expected];
+  const before = new Map(all.map((stream) => [stream, stream.events.length]));
   fixture.server.notifyToolsChanged();
+  await eventually(() => expected.every((stream) => hasHeard(stream, before.get(stream))));
   // Served after the notice: whoever was to hear of it has it on the way.
   await session.request('ping');
-  await eventually(() => streams.some(({ events }, n) => events.length > before[n]!));
-  return streams.filter(({ events }, n) =>
-    events.slice(before[n]).some(({ message }) => message && toolsChanged(message)),
-  );
+  return all.filter((stream) => hasHeard(stream, before.get(stream)));
 }
 
 describe('GET', () => {
@@ -37,7 +39,7 @@ describe('GET', () => {
       session = await legacySession(fixture, { revision });
       const stream = await session.get();
       expect([stream.status, stream.headers['content-type']]).toEqual([200, 'text/event-stream']);
-      expect(await told(stream)).toEqual([stream]);
+      expect(await told([stream])).toEqual([stream]);
       stream.close();
     },
   );
@@ -49,11 +51,9 @@ describe('GET', () => {
       fixture.server.notifyPromptsChanged();
     }
     const stream = await session.get();
-    await stream.find(({ method }) => method === 'notifications/prompts/list_changed');
-    expect(stream.events.flatMap(({ message }) => message?.method ?? [])).toEqual([
-      'notifications/tools/list_changed',
-      'notifications/prompts/list_changed',
-    ]);
+    const kinds = ['notifications/prompts/list_changed', 'notifications/tools/list_changed'];
+    await eventually(() => stream.events.filter(({ message }) => message !== undefined).length >= kinds.length);
+    expect(stream.events.flatMap(({ message }) => message?.method ?? []).sort()).toEqual(kinds);
     stream.close();
   });
 
@@ -61,7 +61,7 @@ describe('GET', () => {
     await start();
     const other = await legacySession(fixture);
     const streams = [await session.get(), await other.get()];
-    expect(await told(...streams)).toEqual(streams);
+    expect(await told(streams)).toEqual(streams);
     expect(streams.map(({ events }) => events.filter(({ message }) => message !== undefined).length)).toEqual([1, 1]);
     streams.forEach((stream) => stream.close());
   });
@@ -99,7 +99,7 @@ describe('a second GET', () => {
     first.close();
     const second = await session.get();
     expect(second.status).toBe(200);
-    expect(await told(second)).toEqual([second]);
+    expect(await told([second])).toEqual([second]);
     second.close();
   });
 
@@ -111,7 +111,7 @@ describe('a second GET', () => {
     const second = await session.get();
     expect(second.status).toBe(200);
     await first.ended;
-    expect(await told(first, second)).toEqual([second]);
+    expect(await told([second], [first])).toEqual([second]);
     second.close();
   });
 
@@ -123,7 +123,7 @@ describe('a second GET', () => {
     const back = await session.get();
     expect(back.status).toBe(409);
     await back.ended;
-    expect(await told(second)).toEqual([second]);
+    expect(await told([second])).toEqual([second]);
     second.close();
   });
 
@@ -146,7 +146,7 @@ describe('a second GET', () => {
     second.close();
     await eventually(() => fixture.router.stats().streams === 0);
     const third = await session.get();
-    expect(await told(third)).toEqual([third]);
+    expect(await told([third])).toEqual([third]);
     third.close();
   });
 
@@ -155,25 +155,31 @@ describe('a second GET', () => {
     const other = await legacySession(fixture);
     const streams = [await session.get(), await other.get(), await (await legacySession(fixture)).get()];
     expect(streams.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(await told(...streams)).toEqual(streams);
+    expect(await told(streams)).toEqual(streams);
     streams.forEach((stream) => stream.close());
   });
 
-  it('disturbs no running call', async () => {
+  /** Open so many streams, while calls run. */
+  async function disturbsNoCall(statuses: number[]): Promise<void> {
     await start();
     const plain = session.callTool('slow', { ms: 100, text: 'plain' });
     const params = { name: 'report-and-hold', arguments: {}, _meta: { progressToken: 1 } };
     const streamed = await session.stream('tools/call', params, { id: 'streamed' });
     await streamed.find(({ method }) => method === 'notifications/progress');
-    const streams = [await session.get(), await session.get(), await session.get()];
-    expect(streams.map(({ status }) => status)).toEqual([200, 200, 409]);
+    const streams: Stream[] = [];
+    for (const _status of statuses) streams.push(await session.get());
+    expect(streams.map(({ status }) => status)).toEqual(statuses);
     expect(textOf(await plain)).toBe('plain');
     expect(fixture.aborted).toEqual([]);
     await session.notify('notifications/cancelled', { requestId: 'streamed' });
     await streamed.ended;
     expect((await session.request('ping')).status).toBe(200);
     streams.forEach((stream) => stream.close());
-  });
+  }
+
+  it('disturbs no running call', () => disturbsNoCall([200, 200]));
+
+  it('that is refused disturbs no running call', () => disturbsNoCall([200, 200, 409]));
 
   it('takes the place of the first one in the count of its principal', async () => {
     fixture = await createFixture({ bearer: true, router: { maxStreamsPerPrincipal: 1 } });

@@ -1,71 +1,20 @@
-/** The specs of legacy sessions once more, through a round-robin of three nodes that share a Redis. */
-import { useNodes } from '../support/nodes';
-import { createRedis, describeRedis } from '../support/redis';
-import type { Redis } from '../support/redis';
+/** The specs of sessions and streams over HTTP once more, through a round-robin of three nodes that share a Redis. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rerun } from '../support/rerun';
+import { apart, callSuites, streamSuites } from './suites';
 
-/** `http/session-stream` is not among them: it takes what is said for heard at once, and counts on one node's 409. */
-const suites = [
-  'http/close-stream',
-  'http/progress',
-  'http/resuming',
-  'http/session-end',
-  'http/session-ids',
-  'http/session-owner',
-  'http/stream-always',
-  'authorizer/asking-legacy',
-  'authorizer/approval',
-  'protocol/cancellation',
-  'protocol/lifecycle',
-  'clients/questions',
-  'clients/sessions',
-];
+const root = join(__dirname, '..');
+const folders = ['.', 'authorizer', 'clients', 'http', 'methods', 'protocol', 'robustness'];
 
-/** What several nodes do in another way than one does, and why. */
-const different: Record<string, string> = {
-  // Each node has a copy of the session, so that sessions are counted more than once.
-  'its id in initialize opens a session of the other, and ends nothing': 'stats',
-  'terminates its session, and the server forgets it': 'stats',
-  // Redis spends an approval for all of a prefix; these servers have a prefix each.
-  'that several servers of a process share let an approval be spent at one of them only': 'prefix',
-  // The name of the node is part of it.
-  'asks for an explicit yes, on its own stream, under an id that nobody can guess': 'id',
-};
-
-/** Leave out what is different, while a suite declares itself. */
-function declare(suite: string): void {
-  const original = globalThis.it;
-  const choose = (name: string): jest.It => (name in different ? original.skip : original);
-  const chosen = (name: string, ...rest: [jest.ProvidesCallback?, number?]) => choose(name)(name, ...rest);
-  const each = (...table: unknown[]) => {
-    return (name: string, ...rest: unknown[]) =>
-      (choose(name).each as (...table: unknown[]) => (name: string, ...rest: unknown[]) => void)(...table)(
-        name,
-        ...rest,
-      );
-  };
-  globalThis.it = Object.assign(chosen, original, { each }) as unknown as jest.It; // what the suites use of it
-  try {
-    // eslint-disable-next-line @typescript-eslint/no-require-imports -- declared here, within the describe
-    require(`../${suite}.spec`);
-  } finally {
-    globalThis.it = original;
-  }
-}
-
-describeRedis('Through three nodes,', () => {
-  let redis: Redis;
-  let made = 0;
-  beforeAll(async () => {
-    redis = await createRedis();
-    useNodes(() => {
-      const prefix = `legacy:${++made}`;
-      return [1, 2, 3].map(() => redis.createStore({ prefix }));
-    });
+it('every suite that opens sessions over HTTP runs through three nodes, or it is said why not', () => {
+  const files = folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)));
+  const suites = files.filter((file) => {
+    if (!file.endsWith('.spec.ts')) return false;
+    return /legacySession\(|clients\/connect'/.test(readFileSync(join(root, file), 'utf8'));
   });
-  afterAll(async () => {
-    useNodes(undefined);
-    await redis.close();
-  });
-
-  for (const suite of suites) describe(suite, () => declare(suite));
+  const named = new Set([streamSuites, callSuites, apart].flatMap(Object.keys));
+  expect(suites.map((file) => file.replace('.spec.ts', '')).filter((suite) => !named.has(suite))).toEqual([]);
 });
+
+rerun(streamSuites);

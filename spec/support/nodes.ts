@@ -1,5 +1,5 @@
 /** Whether what a spec starts is one node, or several that share their sessions, behind a round-robin. */
-import type { McpRouter, SessionStore } from 'express-mcp';
+import type { McpRouter, McpServer, SessionStore } from 'express-mcp';
 import { createRoundRobin } from './round-robin';
 
 /** Shared by all nodes. */
@@ -9,6 +9,7 @@ export const secrets = ['a secret that all nodes have, of 32 bytes'];
 interface Node {
   port: number;
   url: string;
+  server: McpServer;
   router: McpRouter;
   close(): Promise<void>;
 }
@@ -24,7 +25,8 @@ export function useNodes(create: (() => SessionStore[]) | undefined): void {
  * Start what a spec asks for.
  *
  * @param start One of them: a single one without a store, or a node with its store.
- * @returns The only one; or the first, with the round-robin's address, and `close` and `stats` of all routers as one.
+ * @returns The only one; or the first, with the round-robin's address, `close` and `stats` of all routers as one, and a server
+ *   that registers on all.
  */
 export async function startNodes<N extends Node>(start: (sessions?: SessionStore) => Promise<N>): Promise<N> {
   if (createStores === undefined) return start();
@@ -33,6 +35,7 @@ export async function startNodes<N extends Node>(start: (sessions?: SessionStore
   const first = nodes[0]!;
   const stats = nodes.map(({ router }) => router.stats);
   const closes = nodes.map(({ router }) => router.close);
+  registerOnAll(nodes.map(({ server }) => server));
   const proxy = await createRoundRobin(nodes.map(({ port }) => port));
   const router = Object.assign(first.router, {
     close: async (options: { graceMs?: number } = {}) => {
@@ -50,6 +53,27 @@ export async function startNodes<N extends Node>(start: (sessions?: SessionStore
       await proxy.close();
     },
   };
+}
+
+/** What the first server registers from now on, the others do too. */
+function registerOnAll(servers: readonly McpServer[]): void {
+  for (const name of ['registerTool', 'registerResource', 'registerPrompt', 'provideTools'] as const) {
+    const registers = servers.map((server) => server[name].bind(server) as (...args: unknown[]) => Handle);
+    const register = (...args: unknown[]) => {
+      const handles = registers.map((one) => one(...args));
+      return {
+        ...handles[0],
+        update: (change: unknown) => handles.forEach((handle) => handle.update?.(change)),
+        remove: () => handles.forEach((handle) => handle.remove()),
+      };
+    };
+    Object.assign(servers[0]!, { [name]: register });
+  }
+}
+
+interface Handle {
+  update?(change: unknown): void;
+  remove(): void;
 }
 
 type Stats = ReturnType<McpRouter['stats']>;

@@ -20,7 +20,7 @@ export async function createRoundRobin(ports: readonly number[]): Promise<RoundR
 
   function pass(req: IncomingMessage, res: ServerResponse, left: number): void {
     const port = ports[turn++ % ports.length];
-    const { method, headers, url } = req;
+    const { method, rawHeaders: headers, url } = req;
     const onward = request({ host: '127.0.0.1', port, method, path: url, headers, agent: false }, (answer) => {
       res.writeHead(answer.statusCode ?? 502, answer.headers);
       res.flushHeaders();
