@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- [--quick] [--profile] [row…]]`: measures, and prints the table of goals.
  *
- * A row is named in full or by its beginning. `--quick` takes about a minute; `--profile` also says which functions the
+ * A row is named in full or by its beginning. `--quick` takes a few minutes; `--profile` also says which functions the
  * time went to. Ends with 1 when a row is worse than its goal by half, or could not be measured.
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
