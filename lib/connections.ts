@@ -1,6 +1,7 @@
 /** Clients over transports that are not HTTP: stdio, memory, an author's own. One connection object is one client. */
-import { CallContext } from './context';
-import type { Caller, ParkedCalls, RequestMeta, Subscription, Transport } from './context';
+import { CallContext } from './call-context';
+import type { Caller, ParkedCalls, RequestMeta, Subscription } from './caller';
+import type { Transport } from './context';
 import type { Notice, ServerCore } from './core';
 import { dispatch } from './dispatcher';
 import type { AuthInfo } from './protocol/auth-info';

@@ -1,6 +1,7 @@
 /** What one server is made of, as plain data: what is declared, its options, its hooks. `dispatch` and the methods work on it. */
 import type { Authorizer, ReadAuthorizer } from './authorizer/decisions';
-import type { Ask, Context } from './context';
+import type { Ask } from './call-context';
+import type { Context } from './context';
 import type { CacheHints } from './declarations';
 import type { EncodedResult } from './protocol/json-rpc';
 import type { Registry } from './registry';

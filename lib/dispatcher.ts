@@ -1,5 +1,5 @@
 /** One message in, one response or none out: the whole protocol, whatever the transport. */
-import type { CallContext, Challenge } from './context';
+import type { CallContext, Challenge } from './call-context';
 import { maxKept } from './core';
 import type { ServerCore } from './core';
 import { completionMethods } from './methods/completion';

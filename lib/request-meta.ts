@@ -1,5 +1,5 @@
 /** Which revision a message speaks, and what it says of its client: from its `_meta` (modern) or its session (legacy). */
-import type { RequestMeta } from './context';
+import type { RequestMeta } from './caller';
 import { ErrorCode, McpError } from './protocol/errors';
 import { isObject } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';

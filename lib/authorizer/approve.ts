@@ -1,6 +1,6 @@
 /** Carries out an authorizer's `elicit`: asks the human, in the way of the call's era, and runs nothing without a yes. */
 import { createHash } from 'node:crypto';
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import { isObject } from '../protocol/json-rpc';
 import { parseElicitResult } from '../protocol/params';
 import { canonicalJson } from '../protocol/canonical-json';

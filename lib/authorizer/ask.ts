@@ -1,6 +1,7 @@
 /** A handler's questions, written once for both eras. */
-import type { Ask, CallContext, ElicitAnswer } from '../context';
-import { missingCapability } from '../context';
+import type { Ask, CallContext } from '../call-context';
+import type { ElicitAnswer } from '../context';
+import { missingCapability } from '../call-context';
 import { McpError, ToolError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
 import type { ClientFeature } from '../protocol/revisions';

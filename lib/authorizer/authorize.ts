@@ -1,5 +1,6 @@
 /** Asks the authorizer, within its time, and turns everything but a decision into a denial. */
-import type { CallContext, Context } from '../context';
+import type { CallContext } from '../call-context';
+import type { Context } from '../context';
 import type { ServerCore } from '../core';
 import { isObject } from '../protocol/json-rpc';
 import type { ToolEntry } from '../registry';

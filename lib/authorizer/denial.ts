@@ -1,5 +1,5 @@
 /** What a denied caller sees. */
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import { ErrorCode, McpError } from '../protocol/errors';
 import type { CallToolResult } from '../protocol/types';
 import type { Decision } from './decisions';

@@ -1,5 +1,5 @@
 /** Legacy questions: a request of ours to the client, while the call that needs the answer is parked. */
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import type { InputRequest, JsonRpcResponse } from '../protocol/types';
 
 /** How often a parked call shows that it lives, to a client that gave a progress token. */

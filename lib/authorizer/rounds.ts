@@ -1,6 +1,6 @@
 /** Modern questions: what a call has asked and been answered, over its rounds, travelling sealed through the client. */
 import { nanoid } from 'nanoid';
-import type { CallContext, CallTarget } from '../context';
+import type { CallContext, CallTarget } from '../call-context';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
 import type { ElicitResult, InputRequest, InputRequiredResult } from '../protocol/types';

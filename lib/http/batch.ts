@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CallContext } from '../context';
+import { CallContext } from '../call-context';
 import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
 import { ErrorCode, errorResponse, McpError } from '../protocol/errors';
 import { MessageError, parseMessage } from '../protocol/json-rpc';

@@ -1,6 +1,7 @@
 /** The caller of an HTTP request, as the protocol knows it: who, which session, and how to reach them before the reply. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CallContext, Caller, ParkedCalls, Subscription } from '../context';
+import type { CallContext } from '../call-context';
+import type { Caller, ParkedCalls, Subscription } from '../caller';
 import type { AuthInfo } from '../protocol/auth-info';
 import { UnavailableError } from '../protocol/errors';
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from '../protocol/types';

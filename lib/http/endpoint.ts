@@ -1,8 +1,8 @@
 /** POST: a message in, its reply out. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isPromise } from '../authorizer/authorize';
-import { CallContext } from '../context';
-import type { RequestMeta } from '../context';
+import { CallContext } from '../call-context';
+import type { RequestMeta } from '../caller';
 import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
 import { isTooDeep, maxDepth } from '../protocol/depth';
 import { ErrorCode, McpError, UnavailableError } from '../protocol/errors';

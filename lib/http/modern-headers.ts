@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { RequestMeta } from '../context';
+import type { RequestMeta } from '../caller';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { decodeHeaderValue } from '../protocol/header-value';
 import { isObject } from '../protocol/json-rpc';

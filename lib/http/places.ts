@@ -1,5 +1,5 @@
 /** Places that callers take and leave: so many in all, and so many for each principal. */
-import type { ParkedCalls } from '../context';
+import type { ParkedCalls } from '../caller';
 
 /** Counts by principal, and in all, against two caps. Entries leave with their last place. */
 export class Places implements ParkedCalls {

@@ -1,6 +1,7 @@
 /** The HTTP answer to one POST: plain JSON, or a stream from the first thing that must precede the result. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { CallContext, Subscription } from '../context';
+import type { CallContext } from '../call-context';
+import type { Subscription } from '../caller';
 import type { Notice } from '../core';
 import type { Outcome } from '../dispatcher';
 import { encodeTagged } from '../methods/subscriptions';

@@ -6,7 +6,7 @@
 import { askInVain, authorizeRead, isReadShown } from '../authorizer/authorize';
 import type { ReadQuestion } from '../authorizer/decisions';
 import { denialError, denialOf } from '../authorizer/denial';
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import type { ServerCore } from '../core';
 import type { Completer } from '../declarations';
 import { ErrorCode, McpError } from '../protocol/errors';

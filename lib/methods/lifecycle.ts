@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/discover
  */
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import type { ServerCore } from '../core';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { parseInitializeParams, parseNoParams } from '../protocol/params';

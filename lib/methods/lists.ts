@@ -1,5 +1,5 @@
 /** What all lists share: pages, the caller's view, what an older revision shows, caching hints. */
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import type { Cacheable, ServerCore } from '../core';
 import { isPromise } from '../authorizer/authorize';
 import { allowAll } from '../authorizer/decisions';

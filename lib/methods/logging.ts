@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging
  */
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import type { ServerCore } from '../core';
 import { parseSetLevelParams } from '../protocol/params';
 import { method } from './method';

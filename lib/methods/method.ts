@@ -1,5 +1,5 @@
 /** What every method of the protocol is, for the dispatcher. */
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import type { ServerCore } from '../core';
 
 /** What has to be declared on the server for a method to exist; `core` always does. */

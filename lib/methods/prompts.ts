@@ -7,7 +7,7 @@ import { approve } from '../authorizer/approve';
 import { askInVain, authorizeRead, isReadShown } from '../authorizer/authorize';
 import { denialError, denialOf } from '../authorizer/denial';
 import { checkRounds } from '../authorizer/rounds';
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import type { ServerCore } from '../core';
 import type { PromptReturn } from '../declarations';
 import { ErrorCode, McpError } from '../protocol/errors';

@@ -9,7 +9,7 @@ import type { ApprovalPrompt, ReadQuestion } from '../authorizer/decisions';
 import { denialError, denialOf } from '../authorizer/denial';
 import type { Denial } from '../authorizer/denial';
 import { checkRounds } from '../authorizer/rounds';
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import type { ServerCore } from '../core';
 import type { ResourceReturn } from '../declarations';
 import { ErrorCode, McpError } from '../protocol/errors';

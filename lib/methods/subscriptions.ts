@@ -4,7 +4,8 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
 import { isPromise } from '../authorizer/authorize';
-import type { CallContext, Subscription } from '../context';
+import type { CallContext } from '../call-context';
+import type { Subscription } from '../caller';
 import type { Notice, ServerCore } from '../core';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';

@@ -7,7 +7,7 @@ import { approve } from '../authorizer/approve';
 import { askInVain, authorizeTool, isClosed, isPromise, isToolShown } from '../authorizer/authorize';
 import { denialOf, denialResult } from '../authorizer/denial';
 import { checkRounds } from '../authorizer/rounds';
-import type { CallContext } from '../context';
+import type { CallContext } from '../call-context';
 import type { ServerCore } from '../core';
 import type { ProvidedTool, ToolProvider } from '../declarations';
 import { ErrorCode, McpError, readMessage, ToolError } from '../protocol/errors';

@@ -1,7 +1,8 @@
 /** Traces and measures every request, by OpenTelemetry's conventions for MCP. */
 import { context as contextApi, metrics, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Attributes, Histogram, Link, MeterProvider, Span, TracerProvider } from '@opentelemetry/api';
-import type { CallContext, Context } from '../context';
+import type { CallContext } from '../call-context';
+import type { Context } from '../context';
 import type { RequestObserver } from '../core';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
