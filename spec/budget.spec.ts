@@ -62,7 +62,8 @@ async function functionsOf(run: () => Promise<unknown>): Promise<string[]> {
 describe.each(eras)('one call of a tool, %s', (era) => {
   it('takes no more functions of ours than it may', async () => {
     const call = await callerOf(era);
-    await call();
+    // What has never run is not counted before it has run twice.
+    for (let warmUp = 0; warmUp < 10; warmUp += 1) await call();
     const road = await functionsOf(call);
     expect(road).toEqual(expect.arrayContaining(['router.ts serve', 'methods/tools.ts callTool', 'http/reply.ts end']));
     // Shown by name when they are too many.
