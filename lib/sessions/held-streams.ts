@@ -1,5 +1,6 @@
 /** Streams of shared sessions that are read on this node: copies of what the store has, kept up with it. */
 import { nanoid } from 'nanoid';
+import { Pause } from './pause';
 import type { Session } from './session';
 import type { SharedStreams } from './shared-store';
 import { Stream } from './stream';
@@ -15,21 +16,23 @@ export interface HeldOptions {
   readonly onGone: (why: 'ended' | 'taken') => void;
 }
 
-/** Between attempts while the store is away; a quarter more or less. */
-const retryMs = 500;
-
 /** One thing at a time; what is asked for meanwhile is done once more after it. Tries again while the store is away. */
 class Loop {
   #running = false;
   #again = false;
   #ended = false;
+  readonly #pause = new Pause();
   constructor(readonly step: () => Promise<void>) {}
 
   run(): void {
     this.#again = true;
     if (this.#running || this.#ended) return;
     this.#running = true;
-    void this.#go().finally(() => (this.#running = false));
+    void this.#go().finally(() => {
+      this.#running = false;
+      // What came between the last look and this has woken nobody.
+      if (this.#again) this.run();
+    });
   }
 
   async #go(): Promise<void> {
@@ -40,13 +43,14 @@ class Loop {
       } catch {
         // The store has said what is wrong with it.
         this.#again = true;
-        await new Promise((resolve) => setTimeout(resolve, retryMs * (0.75 + Math.random() / 2)).unref());
+        await this.#pause.wait();
       }
     }
   }
 
   end(): void {
     this.#ended = true;
+    this.#pause.end();
   }
 }
 

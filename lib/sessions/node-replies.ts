@@ -142,7 +142,9 @@ export class NodeReplies {
     return Promise.all([...this.#logs.values()].map((log) => log.told));
   }
 
+  /** What is not told by now is not told by this node. */
   end(): void {
+    for (const log of this.#logs.values()) log.end();
     for (const copy of this.#copies.values()) copy.end();
   }
 }

@@ -1,13 +1,11 @@
 /** Tells the store what a reply's stream carries, so that any node can go on with it. */
 import type { RequestId } from '../protocol/types';
+import { Pause } from './pause';
 import type { SessionEvent, SharedStreams } from './shared-store';
 import type { StreamEvent, StreamLog } from './stream';
 
 /** Events in one command, at most. */
 const batchLimit = 100;
-
-/** Between attempts while the store is away; a quarter more or less. */
-const retryMs = 500;
 
 /** Attempts in a row; the client that comes back later finds its stream broken off. */
 const maxAttempts = 120;
@@ -29,6 +27,7 @@ export class ReplyLog implements StreamLog {
   readonly #pending: SessionEvent[] = [];
   #finished = false;
   #over = false;
+  readonly #pause = new Pause();
   #running: Promise<void> | undefined;
   #settleKnown!: (known: boolean) => void;
   /** Settles when the store knows of the stream, so that any node can resume it; false: it never will. */
@@ -52,6 +51,12 @@ export class ReplyLog implements StreamLog {
     this.#run();
   }
 
+  /** Give up what is not told yet. */
+  end(): void {
+    this.#over = true;
+    this.#pause.end();
+  }
+
   /** Settles when everything so far is told. */
   get told(): Promise<void> {
     return this.#running ?? Promise.resolve();
@@ -61,9 +66,13 @@ export class ReplyLog implements StreamLog {
     if (this.#over) return;
     this.#running ??= this.#tell().finally(() => {
       this.#running = undefined;
-      if (!this.#over) return;
-      this.#settleKnown(false);
-      this.#options.onDone(this);
+      if (this.#over) {
+        this.#settleKnown(false);
+        this.#options.onDone(this);
+      } else if (this.#pending.length > 0 || this.#finished) {
+        // It came between the last look and this, and has woken nobody.
+        this.#run();
+      }
     });
   }
 
@@ -71,7 +80,7 @@ export class ReplyLog implements StreamLog {
     const { streams, id, streamId, requestIds } = this.#options;
     // The first event usually comes in the same turn.
     await new Promise(setImmediate);
-    for (let attempts = 0; attempts < maxAttempts;) {
+    for (let attempts = 0; attempts < maxAttempts && !this.#over;) {
       const events = this.#pending.splice(0, batchLimit);
       const finished = this.#finished && this.#pending.length === 0;
       try {
@@ -84,7 +93,7 @@ export class ReplyLog implements StreamLog {
         // The store has said what is wrong with it. What it has got already it will not take twice.
         attempts += 1;
         this.#pending.unshift(...events);
-        await new Promise((resolve) => setTimeout(resolve, retryMs * (0.75 + Math.random() / 2)).unref());
+        await this.#pause.wait();
       }
     }
     this.#over = true;

@@ -1,0 +1,82 @@
+/** What a reply's stream carries, on its way to a store that can be away. */
+import { ReplyLog } from '../../lib/sessions/reply-log';
+import type { StreamBatch } from '../../lib/sessions/shared-store';
+import { Stream } from '../../lib/sessions/stream';
+import { eventually } from '../support/eventually';
+
+const limits = { waitingLimit: 100, waitingBytes: 10_000, historyLimit: 100, historyBytes: 10_000 };
+
+describe('A reply’s log', () => {
+  let told: StreamBatch[];
+  let away: boolean;
+  let goesOn: boolean;
+  let attempts: number;
+  let done: number;
+  let stream: Stream;
+  let log: ReplyLog;
+  beforeEach(() => {
+    [told, away, goesOn, attempts, done] = [[], false, true, 0, 0];
+    const streams = {
+      async appendReply(_id: string, _streamId: string, batch: StreamBatch) {
+        attempts += 1;
+        if (away) throw new Error('away');
+        told.push(batch);
+        return goesOn;
+      },
+    };
+    log = new ReplyLog({
+      streams: streams as never, // what a log uses of them
+      id: 'session',
+      streamId: 'stream',
+      requestIds: () => [7],
+      limit: 3,
+      onDone: () => (done += 1),
+    });
+    stream = new Stream(limits);
+    stream.log = log;
+  });
+  afterEach(() => log.end());
+
+  const texts = () => told.flatMap(({ events }) => events.map(({ json }) => json));
+
+  it('tells at once that there is a stream, and then what it carries, in order', async () => {
+    expect(await log.known).toBe(true);
+    for (const text of ['1', '2', '3']) stream.send(text);
+    stream.finish();
+    await eventually(() => done === 1);
+    expect(texts()).toEqual(['1', '2', '3']);
+    expect(told.map(({ finished }) => finished)).toEqual([...told.slice(1).map(() => false), true]);
+    expect(told.every(({ requestIds }) => requestIds[0] === 7)).toBe(true);
+  });
+
+  it('tries again while the store is away, and keeps the latest', async () => {
+    away = true;
+    for (const text of ['1', '2', '3', '4']) stream.send(text);
+    await eventually(() => attempts > 0);
+    away = false;
+    expect(await log.known).toBe(true);
+    expect(texts()).toEqual(['2', '3', '4']);
+  });
+
+  it('is over when the session is', async () => {
+    goesOn = false;
+    expect(await log.known).toBe(false);
+    await eventually(() => done === 1);
+    stream.send('late');
+    await log.told;
+    expect(attempts).toBe(1);
+  });
+
+  it('gives up when its node does, and leaves no timer', async () => {
+    away = true;
+    await eventually(() => attempts > 0);
+    const before = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    log.end();
+    expect(await log.known).toBe(false);
+    expect(done).toBe(1);
+    expect(process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length).toBeLessThanOrEqual(before);
+    stream.send('late');
+    await log.told;
+    expect(attempts).toBe(1);
+  });
+});
