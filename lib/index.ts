@@ -100,6 +100,6 @@ export type {
 export { mcpRouter } from './router';
 export type { McpRouter } from './router';
 export { McpServer } from './server';
-export type { McpServerOptions, ServerInfo } from './server';
+export type { McpServerOptions, ServerInfo } from './create-core';
 export { MemorySessionStore } from './sessions/memory-session-store';
 export type { SessionRecord, SessionStore } from './sessions/session-store';

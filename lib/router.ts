@@ -12,7 +12,8 @@ import { createOriginCheck } from './http/origin';
 import { deleteSession, getStream, otherMethod } from './http/session-stream';
 import { ErrorCode, UnavailableError } from './protocol/errors';
 import { latestLegacyRevision, latestRevision } from './protocol/revisions';
-import { coreOf, McpServer, quietly } from './server';
+import { quietly } from './quietly';
+import { coreOf, McpServer } from './server';
 
 /** What {@link mcpRouter} returns: a middleware, and the end of what it has open. */
 export interface McpRouter {

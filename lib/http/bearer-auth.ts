@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { ErrorCode, InvalidTokenError } from '../protocol/errors';
 import type { AuthInfo } from '../protocol/auth-info';
-import { quietly } from '../server';
+import { quietly } from '../quietly';
 import { setAuth } from './auth-info';
 import type { Challenge } from './auth-info';
 import { checkScopes, readBearerToken, writeChallenge } from './bearer-challenge';

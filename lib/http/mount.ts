@@ -12,7 +12,7 @@ import type { McpRouterOptions, MountOptions } from './options';
 import { Places } from './places';
 import { SseSink } from './sse';
 import type { SseSinkOptions } from './sse';
-import { quietly } from '../server';
+import { quietly } from '../quietly';
 
 /** A reply or a stream: looked at on every tick, and ended when the mount closes. */
 export interface Open {

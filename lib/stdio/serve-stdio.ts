@@ -1,7 +1,8 @@
 /** serveStdio: the server on the process's own streams. Options are checked here, once. */
 import type { Readable, Writable } from 'node:stream';
 import { checkSensitive } from '../authorizer/sensitive';
-import { coreOf, McpServer, quietly } from '../server';
+import { quietly } from '../quietly';
+import { coreOf, McpServer } from '../server';
 import { Serving } from './serving';
 
 /** Options of {@link serveStdio}. Read once, when it is called. */

@@ -1,0 +1,111 @@
+/** From what an author says of a server to what it is made of. */
+import { ask } from './authorizer/ask';
+import type { Authorizer, ReadAuthorizer } from './authorizer/decisions';
+import type { Context } from './context';
+import { publish } from './core';
+import type { Cacheable, RequestObserver, ServerCore } from './core';
+import type { CacheHints } from './declarations';
+import { serverInfoKey } from './protocol/params';
+import type { Implementation } from './protocol/types';
+import { logError, quietly } from './quietly';
+import { Registry } from './registry';
+import { RequestStates, SpentNonces } from './request-state';
+import { checkCacheHints, checkDuration } from './settings';
+
+/** Who the server is, as clients are told. */
+export interface ServerInfo extends Implementation {
+  /** For models: how to use this server. */
+  instructions?: string;
+}
+
+/** Options of {@link McpServer}. Read once, when the server is made. */
+export interface McpServerOptions {
+  /** Decides about every tool call and every entry of `tools/list`. @default none: nobody has decided, see docs/authorizer.md */
+  authorizer?: Authorizer;
+  /** Decides about resources, prompts and completion. @default none: nobody has decided */
+  readAuthorizer?: ReadAuthorizer;
+  /** `'default'` when a framework installs a fallback: it runs, and still counts as if nobody had decided. @default 'configured' */
+  authorizerSource?: 'configured' | 'default';
+  /** Keys for what travels through clients, 32 bytes or more each; the first seals, all open. @default a random one per process */
+  secrets?: readonly (string | Uint8Array)[];
+  /** Show the message of any thrown Error to the caller: for ported code. @default false */
+  exposeErrors?: boolean;
+  /** Hears of every fault that the caller is not told about. Must not throw. @default console.error */
+  onError?: (error: unknown, context?: Context) => void;
+  /** Entries per page of a list. @default 100 */
+  pageSize?: number;
+  /** How long an answer of the client may take, in milliseconds. @default 60_000 */
+  elicitationTimeoutMs?: number;
+  /** How long an authorizer may take, in milliseconds; then it is a denial. @default 10_000 */
+  authorizerTimeoutMs?: number;
+  /** Time limit of a tool call in milliseconds, where the tool and the mount have none. @default none */
+  toolTimeoutMs?: number;
+  /** How long clients may keep lists and reads. @default ttlMs 0 */
+  cache?: Partial<Record<Cacheable, CacheHints>>;
+  /** Sees every request: tracing and metrics, see `express-mcp/opentelemetry`. @default none, at no cost */
+  observer?: RequestObserver;
+  /** Extensions to advertise, by identifier. @default none */
+  extensions?: Record<string, object>;
+  /** Experimental capabilities to advertise. @default none */
+  experimental?: Record<string, object>;
+}
+
+/** Of the whole process: what one server has redeemed, no other under the same name and secrets redeems again. */
+const spentHere = new SpentNonces();
+
+/** @throws {TypeError | RangeError} for an option that makes no sense. */
+export function createCore({ instructions, ...info }: ServerInfo, options: McpServerOptions): ServerCore {
+  if (typeof info.name !== 'string' || typeof info.version !== 'string')
+    throw new TypeError('new McpServer(info): info needs a name and a version, both strings');
+  const { authorizer, readAuthorizer, authorizerSource = 'configured', exposeErrors = false, pageSize = 100 } = options;
+  for (const [option, hook] of Object.entries({ authorizer, readAuthorizer })) {
+    if (hook !== undefined && typeof hook !== 'function')
+      throw new TypeError(`new McpServer(…, { ${option} }): must be a function, for example allowAll`);
+  }
+  if (authorizerSource !== 'configured' && authorizerSource !== 'default') {
+    throw new TypeError(
+      `new McpServer(…, { authorizerSource }): must be 'configured' or 'default', got ${JSON.stringify(authorizerSource)}`,
+    );
+  }
+  if (!Number.isInteger(pageSize) || pageSize < 1)
+    throw new RangeError(`new McpServer(…, { pageSize }): must be a positive integer, got ${pageSize}`);
+  for (const [what, hints] of Object.entries(options.cache ?? {}))
+    checkCacheHints(`new McpServer(…, { cache: { ${what} } })`, hints);
+  const decided = authorizerSource === 'configured';
+  const core: ServerCore = {
+    info,
+    resultMeta: Object.freeze({ [serverInfoKey]: info }),
+    instructions,
+    registry: new Registry((kind) => {
+      core.kept.clear();
+      publish(core, { message: { jsonrpc: '2.0', method: `notifications/${kind}/list_changed` }, mergeKey: kind });
+    }),
+    kept: new Map(),
+    authorizer,
+    readAuthorizer,
+    authorizerConfigured: decided && authorizer !== undefined,
+    readAuthorizerConfigured: decided && readAuthorizer !== undefined,
+    observer: options.observer,
+    exposeErrors,
+    pageSize,
+    authorizerTimeoutMs: duration('authorizerTimeoutMs', options, 10_000),
+    elicitationTimeoutMs: duration('elicitationTimeoutMs', options, 60_000),
+    toolTimeoutMs: duration('toolTimeoutMs', options, undefined),
+    cache: options.cache ?? {},
+    extensions: options.extensions,
+    experimental: options.experimental,
+    secretsGiven: options.secrets !== undefined,
+    states: new RequestStates(options.secrets, info.name),
+    spent: spentHere,
+    ask,
+    onError: quietly(options.onError ?? logError),
+    listeners: new Set(),
+  };
+  return core;
+}
+
+type Duration = 'authorizerTimeoutMs' | 'elicitationTimeoutMs' | 'toolTimeoutMs';
+
+function duration<Preset>(option: Duration, { [option]: value }: McpServerOptions, preset: Preset): number | Preset {
+  return value === undefined ? preset : checkDuration(`new McpServer(…, { ${option} })`, value);
+}
