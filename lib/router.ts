@@ -49,8 +49,8 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
     );
   }
   const checkOrigin = createOriginCheck(options, {
-    onRefused: (refusal, req) => mount.reject(refusal, req),
-    onPreflight: () => mount.countRequest(204),
+    onRefused: (refusal, req) => mount.reports.reject(refusal, req),
+    onPreflight: () => mount.reports.countRequest(204),
   });
   const mount = new Mount(core, mountOptions, options);
   const { path } = mountOptions;
@@ -102,7 +102,7 @@ function fail(mount: Mount, req: IncomingMessage, res: ServerResponse, error: un
       : error instanceof UnavailableError
         ? tryLater(503, error.message)
         : new HttpError(500, ErrorCode.InternalError, 'Internal error', { cause: error });
-  mount.reject(refusal, req);
+  mount.reports.reject(refusal, req);
   if (!res.headersSent) sendError(res, refusal);
   else res.destroy();
 }
@@ -125,5 +125,5 @@ function announce(mount: Mount, { origins = [], allowedHosts = [], onReady }: Mc
     ),
   };
   if (onReady !== undefined) quietly(onReady)(posture);
-  mount.log('info', { ...posture }, 'MCP endpoint ready');
+  mount.reports.log('info', { ...posture }, 'MCP endpoint ready');
 }

@@ -10,6 +10,7 @@ import type { SessionRecord } from '../sessions/session-store';
 import type { Identity } from './identity';
 import type { Mount } from './mount';
 import type { Reply } from './reply';
+import type { Reports } from './reports';
 
 /** One HTTP request's caller. Lives as long as the request. */
 export class HttpCaller implements Caller {
@@ -19,7 +20,7 @@ export class HttpCaller implements Caller {
   readonly hearsServer: boolean;
   readonly parked: ParkedCalls;
   readonly toolTimeoutMs: number | undefined;
-  readonly onError: Mount['onError'];
+  readonly onError: Reports['onError'];
 
   constructor(
     readonly mount: Mount,
@@ -35,7 +36,7 @@ export class HttpCaller implements Caller {
     this.hearsServer = mount.options.serverMessages;
     this.parked = mount.parked;
     this.toolTimeoutMs = mount.options.toolTimeoutMs ?? mount.core.toolTimeoutMs;
-    this.onError = mount.onError;
+    this.onError = mount.reports.onError;
   }
 
   get listen(): ((subscription: Subscription) => void) | undefined {
@@ -46,7 +47,8 @@ export class HttpCaller implements Caller {
   async openSession(record: Omit<SessionRecord, 'id' | 'principal'>): Promise<void> {
     const session = await this.mount.sessions.open({ ...record, principal: this.principal });
     if (session === undefined) throw new UnavailableError('Too many sessions are open');
-    this.mount.sessionOpened(session);
+    this.mount.startClock();
+    this.mount.reports.sessionOpened(session);
     this.res.setHeader('Mcp-Session-Id', session.record.id);
   }
 

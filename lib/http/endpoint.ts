@@ -160,7 +160,7 @@ function isResponse(message: object): boolean {
 
 /** transports, "Sending Messages": what wants no answer gets 202 and no body. */
 function accept(mount: Mount, res: ServerResponse): void {
-  mount.countRequest(202);
+  mount.reports.countRequest(202);
   res.writeHead(202, { 'Content-Length': 0 });
   res.end();
 }

@@ -1,5 +1,5 @@
 /** One mounted endpoint: its options, what is open and running on it, its clock, its end. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Notice, ServerCore } from '../core';
 import { ErrorCode } from '../protocol/errors';
 import type { Session, SessionEndReason } from '../sessions/session';
@@ -10,9 +10,9 @@ import type { SharedNotice } from '../sessions/shared-store';
 import { HttpError } from './http-error';
 import type { McpRouterOptions, MountOptions } from './options';
 import { Places } from './places';
+import { Reports } from './reports';
 import { SseSink } from './sse';
 import type { SseSinkOptions } from './sse';
-import { quietly } from '../quietly';
 
 /** A reply or a stream: looked at on every tick, and ended when the mount closes. */
 export interface Open {
@@ -45,20 +45,14 @@ const retryAfterSeconds = 5;
 /** Owns everything that a mount has open. Its timer runs only while there is something to look after. */
 export class Mount {
   readonly sessions: LiveSessions;
+  readonly reports: Reports;
   readonly calls: Places;
   readonly parked: Places;
   /** Streams that clients hold open to listen: GET and `subscriptions/listen`. */
   readonly listening: Places;
-  readonly onError: NonNullable<McpRouterOptions['onError']>;
-  readonly onReject: NonNullable<McpRouterOptions['onReject']>;
   readonly #open: Open[] = [];
   /** The streams whose sockets are still there. */
   readonly #streams = new Set<SseSink>();
-  readonly #onSessionEnd: NonNullable<McpRouterOptions['onSessionEnd']>;
-  readonly #logger: McpRouterOptions['logger'];
-  readonly #sessionsEnded: Record<string, number> = {};
-  readonly #requests: Record<string, number> = {};
-  #undeliverable = 0;
   #timer: NodeJS.Timeout | undefined;
   #nextSweepAt = 0;
   #closing: Promise<void> | undefined;
@@ -67,16 +61,9 @@ export class Mount {
   constructor(
     readonly core: ServerCore,
     readonly options: MountOptions,
-    { onError, onReject, onSessionEnd, logger }: McpRouterOptions,
+    hooks: McpRouterOptions,
   ) {
-    const tell = onError === undefined ? core.onError : quietly(onError);
-    this.onError = (error, context) => {
-      this.log('error', { err: error, method: context?.method }, 'fault');
-      tell(error, context);
-    };
-    this.onReject = quietly(onReject ?? (() => undefined));
-    this.#onSessionEnd = quietly(onSessionEnd ?? (() => undefined));
-    this.#logger = logger;
+    this.reports = new Reports(core, hooks);
     this.calls = new Places(options.maxCalls, options.maxCallsPerPrincipal);
     this.parked = new Places(options.maxParked, options.maxParkedPerPrincipal);
     this.listening = new Places(options.maxStreams, options.maxStreamsPerPrincipal);
@@ -92,8 +79,8 @@ export class Mount {
         historyLimit: options.historyLimit,
         historyBytes: options.historyBytes,
       },
-      onEnd: (session: EndedSession, reason: SessionEndReason) => this.#sessionEnded(session, reason),
-      onError: (error: unknown) => this.onError(error),
+      onEnd: (session: EndedSession, reason: SessionEndReason) => this.reports.sessionEnded(session, reason),
+      onError: (error: unknown) => this.reports.onError(error),
     };
     this.sessions =
       shared === undefined
@@ -132,7 +119,7 @@ export class Mount {
 
   /** Answer with a stream. It is looked after until its socket has gone. */
   openStream(res: ServerResponse, options: SseSinkOptions): SseSink {
-    this.countRequest(200);
+    this.reports.countRequest(200);
     const sink = new SseSink(res, this.options, options, () => {
       this.#streams.delete(sink);
       if (this.#isQuiet) this.#onQuiet?.();
@@ -160,46 +147,23 @@ export class Mount {
     if (!this.sessions.hasRoom(principal)) throw tryLater(503, 'Too many sessions are open');
   }
 
-  /** A notification was for a client that could not take it. */
-  countUndeliverable(): void {
-    this.#undeliverable += 1;
-  }
-
-  countRequest(status: number): void {
-    this.#requests[status] = (this.#requests[status] ?? 0) + 1;
-  }
-
-  /** Refuse a request, and say so to those who watch; the answer is the caller's. */
-  reject(refusal: HttpError, req: IncomingMessage): void {
-    const { status, code, message: reason } = refusal;
-    this.countRequest(status);
-    this.log('warn', { status, code, reason, method: req.method }, 'request refused');
-    if (status === 500) this.onError(refusal.cause ?? refusal);
-    else this.onReject(refusal, req);
-  }
-
-  /** Messages are ours, word by word; what clients say is in the record, where the logger escapes it. */
-  log(level: 'info' | 'warn' | 'error', record: object, message: string): void {
-    if (this.#logger !== undefined) quietly(() => this.#logger![level](record, message))();
-  }
-
   /** Tell a session something that no reply carries. Full means that the session fails. */
   tell(session: Session, json: string, mergeKey?: string): boolean {
     if (!session.listened && mergeKey === undefined) {
-      this.countUndeliverable();
+      this.reports.countUndeliverable();
       return false;
     }
     if (session.elsewhere !== undefined) return session.elsewhere.tell(json, mergeKey);
     if (session.standalone.send(json, mergeKey)) return true;
     // A session that never listens is not failed for notices that it cannot know of.
     if (session.listened) this.endSession(session, 'inbox-full');
-    else this.countUndeliverable();
+    else this.reports.countUndeliverable();
     return false;
   }
 
   /** End a session without waiting for its store. */
   endSession(session: Session, reason: SessionEndReason): void {
-    this.sessions.end(session, reason).catch((error: unknown) => this.onError(error));
+    this.sessions.end(session, reason).catch((error: unknown) => this.reports.onError(error));
   }
 
   /** Other nodes' notices are for whoever listens here, and go no further. */
@@ -223,17 +187,6 @@ export class Mount {
     }
   };
 
-  sessionOpened({ record: { id, principal, revision } }: Session): void {
-    this.startClock();
-    this.log('info', { sessionId: id.slice(0, 6), principal, revision }, 'session opened');
-  }
-
-  #sessionEnded({ record: { id, principal } }: EndedSession, reason: SessionEndReason): void {
-    this.#sessionsEnded[reason] = (this.#sessionsEnded[reason] ?? 0) + 1;
-    this.#onSessionEnd({ sessionId: id, principal, reason });
-    this.log('info', { sessionId: id.slice(0, 6), principal, reason }, 'session ended');
-  }
-
   /** Run the clock; it stops by itself when nothing is open and no session lives. */
   startClock(): void {
     const { keepAliveMs, sessionIdleMs } = this.options;
@@ -252,7 +205,7 @@ export class Mount {
     if (now >= this.#nextSweepAt) {
       this.#nextSweepAt = now + Math.min(30_000, this.options.sessionIdleMs / 4, this.options.historyMs / 4);
       for (const session of this.sessions) session.dropFinished(now - this.options.historyMs);
-      this.sessions.sweep(now).catch((error: unknown) => this.onError(error));
+      this.sessions.sweep(now).catch((error: unknown) => this.reports.onError(error));
     }
     if (this.#isQuiet && this.sessions.size === 0) this.#stopClock();
   }
@@ -271,9 +224,7 @@ export class Mount {
       calls: this.calls.total,
       parked: this.parked.total,
       inbox,
-      undeliverable: this.#undeliverable,
-      sessionsEnded: { ...this.#sessionsEnded },
-      requests: { ...this.#requests },
+      ...this.reports.counts,
     };
   }
 

@@ -93,7 +93,7 @@ export class Reply implements Open {
   #overflow(isQuestion: boolean): void {
     if (isQuestion && this.#session !== undefined && this.#stream?.attached)
       this.#mount.endSession(this.#session, 'inbox-full');
-    else if (!isQuestion) this.#mount.countUndeliverable();
+    else if (!isQuestion) this.#mount.reports.countUndeliverable();
   }
 
   /** A client that takes JSON only is asked on its GET stream, if it has one open; it is told of nothing else. */
@@ -130,7 +130,7 @@ export class Reply implements Open {
     this.#waitsForStore = true;
     opened.resumable
       .then((resumable) => this.#openSink(stream, resumable ? opened.id : undefined))
-      .catch((error: unknown) => this.#mount.onError(error, this.calls[0]));
+      .catch((error: unknown) => this.#mount.reports.onError(error, this.calls[0]));
   }
 
   /** @param resumableAs What no GET can resume is not made to look as if. */
@@ -228,7 +228,7 @@ export class Reply implements Open {
 
   #writeJson(status: number, json: string, headers?: OutgoingHttpHeaders, start?: Uint8Array): void {
     if (this.#res.destroyed) return;
-    this.#mount.countRequest(status);
+    this.#mount.reports.countRequest(status);
     sendJson(this.#res, status, json, headers, start);
   }
 
@@ -237,7 +237,7 @@ export class Reply implements Open {
     try {
       return encodeResponse(response);
     } catch (error) {
-      this.#mount.onError(error, this.calls[0]);
+      this.#mount.reports.onError(error, this.calls[0]);
       return encodeResponse({
         jsonrpc: '2.0',
         id: response.id!,
@@ -252,7 +252,7 @@ export class Reply implements Open {
     const wasStream = this.#stream !== undefined;
     this.#finish();
     if (wasStream || this.#res.headersSent || this.#res.destroyed) return;
-    this.#mount.countRequest(202);
+    this.#mount.reports.countRequest(202);
     this.#res.writeHead(202, { 'Content-Length': 0 });
     this.#res.end();
   }

@@ -150,7 +150,7 @@ export async function deleteSession(mount: Mount, req: IncomingMessage, res: Ser
   const session = await findSession(mount, req.headers, identity);
   // Somebody else was faster, perhaps on another node.
   if (!(await mount.sessions.end(session, 'client'))) throw noSession();
-  mount.countRequest(204);
+  mount.reports.countRequest(204);
   res.writeHead(204);
   res.end();
 }
