@@ -6,7 +6,7 @@ import { UnavailableError } from '../protocol/errors';
 interface Client {
   duplicate(overrides?: object): Client;
   connect(): Promise<unknown>;
-  on(event: 'error' | 'ready', listener: (error: unknown) => void): unknown;
+  on(event: 'error' | 'ready' | 'node-ready', listener: (error: unknown) => void): unknown;
   evalSha(sha: string, input: { keys: string[]; arguments: string[] }): Promise<unknown>;
   eval(script: string, input: { keys: string[]; arguments: string[] }): Promise<unknown>;
   hGetAll(key: string): Promise<Record<string, string>>;
@@ -16,7 +16,7 @@ interface Client {
   readonly options?: { readonly socket?: object } | undefined;
 }
 
-/** A client of node-redis 5 or later, made by `createClient`. It is never used itself, and need not be connected. */
+/** A client of node-redis 5 or later, made by `createClient` or `createCluster`. It is never used itself, and need not be connected. */
 export interface RedisClient {
   duplicate(): unknown;
 }
@@ -87,7 +87,8 @@ export class Connection {
     await Promise.all([this.#commands.connect(), this.#subscriber.connect()]);
     await this.#subscriber.subscribe([...channels], hear);
     this.#connected = true;
-    this.#subscriber.on('ready', () => this.#options.onReturn());
+    // A cluster's client says it of each of its connections.
+    for (const event of ['ready', 'node-ready'] as const) this.#subscriber.on(event, () => this.#options.onReturn());
   }
 
   /** Every attempt to reconnect fails in the same way; once in a while is enough. */
