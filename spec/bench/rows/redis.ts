@@ -48,10 +48,10 @@ function perCall(before: RedisState, after: RedisState, calls: number): RedisSta
 }
 
 function countOf(series: readonly RedisState[]): Measurement {
-  const executed = median(series.map((round) => round.executed));
+  const middle = (what: keyof RedisState) => digits(median(series.map((round) => round[what])));
   return single(
     series.map(({ sent }) => sent),
-    `${digits(executed)} carried out`,
+    `${middle('executed')} carried out, ${middle('cpu')} µs`,
   );
 }
 
