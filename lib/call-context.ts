@@ -1,6 +1,5 @@
 /** One call on its way: what its handler is given, and what the road keeps of it. */
 import { setMaxListeners } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import type { Rounds } from './authorizer/rounds';
 import type { Caller, RequestMeta } from './caller';
 import type { Context, ElicitAnswer, ElicitQuestion, Transport } from './context';
@@ -73,7 +72,7 @@ export class CallContext implements Context {
   get clientCapabilities(): ClientCapabilities {
     return this.requestMeta.clientCapabilities;
   }
-  get request(): IncomingMessage | undefined {
+  get request(): Context['request'] {
     return this.caller.request;
   }
   get progressToken(): ProgressToken | undefined {

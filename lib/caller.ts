@@ -1,6 +1,5 @@
 /** Who sent a message, what it says of its client, and how to reach them: what a transport gives to `dispatch`. */
-import type { IncomingMessage } from 'node:http';
-import type { Transport } from './context';
+import type { Context, Transport } from './context';
 import type { Notice, ServerCore } from './core';
 import type { AuthInfo } from './protocol/auth-info';
 import type { Revision } from './protocol/revisions';
@@ -29,7 +28,7 @@ export interface Caller {
   readonly transport: Transport;
   readonly principal: string | undefined;
   readonly auth: AuthInfo | undefined;
-  readonly request: IncomingMessage | undefined;
+  readonly request: Context['request'];
   /** Legacy: the session the message belongs to; none for `initialize`. */
   readonly session: Session | undefined;
   /** Messages that belong to no reply reach this client. */

@@ -1,5 +1,5 @@
 /** Calls what authors hook in, whatever it does. */
-import { isPromise } from './authorizer/authorize';
+import { isPromise } from './protocol/promise';
 
 /** A hook of the author's that throws must not take the call with it, and one that rejects not the process. */
 export function quietly<Args extends unknown[]>(hook: (...args: Args) => unknown): (...args: Args) => void {

@@ -11,11 +11,23 @@ const lib = path.join(__dirname, '../lib');
  */
 const layers: Record<string, readonly string[]> = (() => {
   const pure = ['protocol', 'request-state'];
-  const declared = [...pure, 'sessions', 'settings', 'declarations', 'registry', 'context', 'core', 'request-meta'];
+  const declared = [
+    ...pure,
+    'sessions',
+    'settings',
+    'declarations',
+    'registry',
+    'context',
+    'caller',
+    'call-context',
+    'core',
+    'quietly',
+    'request-meta',
+  ];
   const authorizer = [...declared, 'authorizer'];
   const methods = [...authorizer, 'methods'];
   const dispatcher = [...methods, 'dispatcher'];
-  const server = [...dispatcher, 'connections', 'server'];
+  const server = [...dispatcher, 'connections', 'create-core', 'server'];
   const http = [...server, 'http'];
   const doors = [...http, 'router', 'index'];
   return {
@@ -26,12 +38,16 @@ const layers: Record<string, readonly string[]> = (() => {
     declarations: declared,
     registry: declared,
     context: declared,
+    caller: declared,
+    'call-context': declared,
     core: declared,
+    quietly: ['protocol'],
     'request-meta': declared,
     authorizer,
     methods,
     dispatcher,
     connections: dispatcher,
+    'create-core': dispatcher,
     server,
     http,
     router: http,
@@ -48,7 +64,7 @@ const layers: Record<string, readonly string[]> = (() => {
  * Where a type is named from below the part that gives it its meaning: what a server and a call are made of includes
  * what the authorizer keeps in them. Types only; nothing of it is there at run time.
  */
-const namedFromBelow = ['context.ts > authorizer', 'core.ts > authorizer'];
+const namedFromBelow = ['call-context.ts > authorizer', 'core.ts > authorizer'];
 
 /** Where each outside package may be imported, types included. Packages not listed may be imported anywhere. */
 const confined: Record<string, readonly string[]> = {

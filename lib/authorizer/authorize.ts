@@ -3,6 +3,7 @@ import type { CallContext } from '../call-context';
 import type { Context } from '../context';
 import type { ServerCore } from '../core';
 import { isObject } from '../protocol/json-rpc';
+import { isPromise } from '../protocol/promise';
 import type { ToolEntry } from '../registry';
 import { allow, allowAll, deny } from './decisions';
 import type { Decision, ReadQuestion } from './decisions';
@@ -86,10 +87,6 @@ export async function askInVain(
 
 async function isShown(decision: Promise<Decision>): Promise<boolean> {
   return (await decision).decision !== 'deny';
-}
-
-export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
-  return typeof value === 'object' && value !== null && typeof (value as Promise<T>).then === 'function';
 }
 
 interface Question {

@@ -1,6 +1,5 @@
 /** POST: a message in, its reply out. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { isPromise } from '../authorizer/authorize';
 import { CallContext } from '../call-context';
 import type { RequestMeta } from '../caller';
 import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
@@ -9,6 +8,7 @@ import { ErrorCode, McpError, UnavailableError } from '../protocol/errors';
 import { isObject, isRequestId, MessageError, parseMessage } from '../protocol/json-rpc';
 import type { ParsedMessage } from '../protocol/json-rpc';
 import type { JsonRpcRequest } from '../protocol/types';
+import { isPromise } from '../protocol/promise';
 import { legacyMeta } from '../request-meta';
 import type { Session } from '../sessions/session';
 import { postBatch } from './batch';

@@ -1,7 +1,7 @@
 /** GET: the stream of what the server says on its own, or a reply's stream resumed. DELETE: the session's end. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isPromise } from '../authorizer/authorize';
 import { ErrorCode } from '../protocol/errors';
+import { isPromise } from '../protocol/promise';
 import type { Session } from '../sessions/session';
 import { standaloneStreamId } from '../sessions/session';
 import type { Stream } from '../sessions/stream';

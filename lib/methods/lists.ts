@@ -1,11 +1,11 @@
 /** What all lists share: pages, the caller's view, what an older revision shows, caching hints. */
 import type { CallContext } from '../call-context';
 import type { Cacheable, ServerCore } from '../core';
-import { isPromise } from '../authorizer/authorize';
 import { allowAll } from '../authorizer/decisions';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
 import type { Revision } from '../protocol/revisions';
+import { isPromise } from '../protocol/promise';
 
 /** The entries that `isShown` lets this caller see, each asked about once. */
 export async function visible<T>(

@@ -3,7 +3,6 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
-import { isPromise } from '../authorizer/authorize';
 import type { CallContext } from '../call-context';
 import type { Subscription } from '../caller';
 import type { Notice, ServerCore } from '../core';
@@ -11,6 +10,7 @@ import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
 import { parseListenParams, subscriptionIdKey } from '../protocol/params';
 import type { JsonRpcNotification, RequestId, SubscriptionFilter } from '../protocol/types';
+import { isPromise } from '../protocol/promise';
 import { method } from './method';
 import type { Hook } from './method';
 import { maySubscribe } from './resources';

@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools
  */
 import { approve } from '../authorizer/approve';
-import { askInVain, authorizeTool, isClosed, isPromise, isToolShown } from '../authorizer/authorize';
+import { askInVain, authorizeTool, isClosed, isToolShown } from '../authorizer/authorize';
 import { denialOf, denialResult } from '../authorizer/denial';
 import { checkRounds } from '../authorizer/rounds';
 import type { CallContext } from '../call-context';
@@ -14,6 +14,7 @@ import { ErrorCode, McpError, readMessage, ToolError } from '../protocol/errors'
 import { mirrorMismatch } from '../protocol/mirrored-params';
 import { parseCallToolParams, parseListParams } from '../protocol/params';
 import type { CallToolParams } from '../protocol/params';
+import { isPromise } from '../protocol/promise';
 import { describeIssues } from '../protocol/schema';
 import type { CallToolResult, InputRequiredResult } from '../protocol/types';
 import { createProvidedEntry } from '../registry';
