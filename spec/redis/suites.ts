@@ -116,6 +116,7 @@ const before = 'what it is about is settled before a session is looked for';
 
 /** Suites that open sessions too, and are about what no other node has a part in. */
 export const apart: Readonly<Record<string, string>> = {
+  budget: 'how many functions a call on one node may run',
   'error-codes': before,
   'http/bearer-auth': before,
   'http/call-limits': capped,
