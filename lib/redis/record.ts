@@ -64,6 +64,7 @@ export function decodeRecord(id: string, fields: Fields): SessionRecord | undefi
     clientInfo: clientInfo as unknown as Implementation,
     capabilities: capabilities as ClientCapabilities,
     ...(fields.h === undefined ? undefined : { listensAt: fields.h }),
+    ...(fields.t === undefined ? undefined : { reportedAt: Number(fields.t) }),
     initialized: fields.i === '1',
     logLevel: fields.l as LoggingLevel | undefined,
     subscriptions: Object.keys(fields)

@@ -101,12 +101,12 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async create(record: SessionRecord): Promise<void> {
-    await this.#create(record, 0);
+    await this.#create(record, { q: '0' });
   }
 
-  /** @param seq The last notice that it cannot have missed. */
-  async #create(record: SessionRecord, seq: number): Promise<void> {
-    const fields = Object.entries({ ...encodeRecord(record), q: String(seq) }).flat();
+  /** @param state `q`: the last notice that it cannot have missed; `t`: when it was last reported as in use. */
+  async #create(record: SessionRecord, state: Fields): Promise<void> {
+    const fields = Object.entries({ ...encodeRecord(record), ...state }).flat();
     await this.#redis.run(createSession, [this.#keys.session(record.id)], [this.#limits.idleMs, ...fields]);
     this.#remember(record);
   }
@@ -159,7 +159,7 @@ export class RedisSessionStore implements SessionStore {
     const reply = await this.#redis.run(takePlace, keys, this.#placeArguments(record));
     const [opened, seq, ...evicted] = reply as [number, number, ...string[]]; // as the script returns it
     if (opened !== 1) return { opened: false, evicted: [], seq };
-    await this.#create(record, seq);
+    await this.#create(record, { q: String(seq), t: String(Date.now()) });
     return { opened: true, evicted, seq };
   }
 
@@ -180,7 +180,7 @@ export class RedisSessionStore implements SessionStore {
       this.#redis.run(
         touchSession,
         [this.#keys.session(id), this.#keys.stream(id, '0'), this.#keys.streamState(id, '0')],
-        [idleMs],
+        [idleMs, Date.now()],
       ),
       this.#redis.run(keepPlace, this.#places(principal), [id, idleMs, noNodeMs]),
     ]);

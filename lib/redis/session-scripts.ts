@@ -117,10 +117,12 @@ redis.call('PUBLISH', ARGV[1], ARGV[2])
 return fields
 `);
 
-/** KEYS: the session, its stream's events and state. ARGV: idleMs. Returns 0 if it has ended. */
+/** KEYS: the session, its stream's events and state. ARGV: idleMs, the node's time. Returns 0 if it has ended. */
 export const touchSession = script(`
-for i = 2, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
-return redis.call('PEXPIRE', KEYS[1], ARGV[1])
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], 't', ARGV[2])
+for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
+return 1
 `);
 
 /** KEYS: the nonce. ARGV: lifetime in milliseconds. Returns 1 the first time only. */

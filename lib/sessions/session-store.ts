@@ -20,6 +20,8 @@ export interface SessionRecord {
   subscriptions: readonly string[];
   /** Where a store is shared: the node that reads the session's own stream. */
   readonly listensAt?: string;
+  /** Where a store is shared: when it was last reported as in use, in milliseconds of the reporting node's `Date.now()`. */
+  readonly reportedAt?: number;
 }
 
 /** Keeps the data of sessions. A store that several processes share lets any of them answer any request. */

@@ -11,8 +11,8 @@ import { NodeStreams } from './node-streams';
 import type { NodeMessage, SharedNotice, SharedPart } from './shared-store';
 import type { Stream } from './stream';
 
-/** How often a session in use is reported to the store, at most. */
-const touchIntervalMs = 5_000;
+/** How often a session in use is reported to the store, at most, by all nodes together. */
+const touchIntervalMs = 30_000;
 
 /** How often sessions that have ended by themselves are looked for, at least. */
 const maxReapMs = 10_000;
@@ -50,7 +50,7 @@ export class SharedSessions implements LiveSessions {
       maxSessionsPerPrincipal: options.maxSessionsPerPrincipal,
       // What is in use is reported now and then only, and must not end before its time for that.
       idleMs: idleMs + this.#touchIntervalMs,
-      evictableAfterMs,
+      evictableAfterMs: evictableAfterMs + this.#touchIntervalMs,
       streamLimit: streamLimits.historyLimit,
       streamBytes: streamLimits.historyBytes,
       historyMs: options.historyMs,
@@ -226,9 +226,16 @@ export class SharedSessions implements LiveSessions {
     session.end(reason);
   }
 
-  /** Without waiting: it is the next request that needs to know. */
+  /** Report a session as in use, unless that was done lately, here or on another node. */
   #touch(session: Session, now: number): void {
-    if (now - (this.#touched.get(session) ?? -Infinity) < this.#touchIntervalMs) return;
+    const reportedAt = [this.#touched.get(session), session.record.reportedAt];
+    // A time to come is of a clock that is not to be trusted.
+    if (reportedAt.some((at = NaN) => at <= now && now - at < this.#touchIntervalMs)) return;
+    this.#report(session, now);
+  }
+
+  /** Without waiting: it is the next request that needs to know. */
+  #report(session: Session, now: number): void {
     this.#touched.set(session, now);
     this.#options.shared.touch(session.record).then(
       (alive) => {
@@ -262,7 +269,7 @@ export class SharedSessions implements LiveSessions {
       case 'resync':
         for (const live of this.#live.values()) {
           this.#touched.delete(live);
-          if (!live.isIdle) this.#touch(live, Date.now());
+          if (!live.isIdle) this.#report(live, Date.now());
         }
     }
     this.#streams.receive(message, session);

@@ -15,6 +15,8 @@ export interface Settings {
   users?: boolean;
   /** Ours: the Redis that sessions are in, by its URL. @default none, sessions are in memory */
   redis?: string;
+  /** Ours: how long a session may be idle, in milliseconds. @default half an hour */
+  idleMs?: number;
   /** The hand-written route: the body that answers `tools/list`. @default none */
   list?: string;
 }

@@ -37,6 +37,28 @@ describeRedis('Sessions on several nodes', () => {
     expect(cluster.nodes.map(({ calls }) => calls.length > 0)).toEqual([true, true, true]);
   });
 
+  it('are reported as in use by one node for all, unless what it says cannot be', async () => {
+    const open = async (minutesAgo?: number) => {
+      const { headers, sessionId } = await legacySession(cluster, { headers: alice });
+      const key = `{${cluster.prefix}:${sessionId}}`;
+      const reportedAt = async () => Number(await redis.command('HGET', key, 't'));
+      if (minutesAgo !== undefined) await redis.command('HSET', key, 't', String(Date.now() - minutesAgo * 60_000));
+      const before = await reportedAt();
+      for (const { url } of cluster.nodes) expect((await ping(url, headers)).status).toBe(200);
+      return { before, reportedAt };
+    };
+    const fresh = await open();
+    for (const minutesAgo of [1, -1]) {
+      const { reportedAt } = await open(minutesAgo);
+      let latest = 0;
+      void (async () => {
+        while (Math.abs(Date.now() - latest) > 10_000) latest = await reportedAt();
+      })();
+      await eventually(() => Math.abs(Date.now() - latest) < 10_000);
+    }
+    expect(await fresh.reportedAt()).toBe(fresh.before);
+  });
+
   it('keep what the client set on another node', async () => {
     const session = await legacySession(cluster, { headers: alice });
     await session.request('logging/setLevel', { level: 'error' });

@@ -9,7 +9,7 @@ import type { BenchServer, Settings } from '../bench-server';
 const Text = z.object({ text: z.string() });
 
 export async function createBenchServer(settings: Settings): Promise<BenchServer> {
-  const { mount = 'express', tools = 0, authorizer, users, redis } = settings;
+  const { mount = 'express', tools = 0, authorizer, users, redis, idleMs } = settings;
   const server = new McpServer(
     { name: 'bench', version: '1.0.0' },
     {
@@ -29,6 +29,7 @@ export async function createBenchServer(settings: Settings): Promise<BenchServer
   const options: McpRouterOptions = {
     maxSessions: 1_000_000,
     ...(users && { principal: (req) => req.headers['x-user'] as string | undefined }),
+    ...(idleMs !== undefined && { sessionIdleMs: idleMs }),
     ...(redis !== undefined && { sessions: await sharedSessions(redis) }),
   };
   const router = mcpRouter(server, mount === 'plain' ? { ...options, path: '/mcp' } : options);
