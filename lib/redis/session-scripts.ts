@@ -125,8 +125,13 @@ for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
 return 1
 `);
 
-/** KEYS: the nonce. ARGV: lifetime in milliseconds. Returns 1 the first time only. */
+/**
+ * Once it may have been forgotten that a nonce was used, it is refused, whatever the clock of the node says.
+ * KEYS: the nonce. ARGV: until when it is remembered. Returns 1 the first time only.
+ */
 export const spendNonce = script(`
-if redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1]) then return 1 end
+local time = redis.call('TIME')
+if time[1] * 1000 + math.floor(time[2] / 1000) >= tonumber(ARGV[1]) then return 0 end
+if redis.call('SET', KEYS[1], '1', 'NX', 'PXAT', ARGV[1]) then return 1 end
 return 0
 `);

@@ -158,4 +158,26 @@ describeRedis('The store in Redis', () => {
     expect(spent.filter(Boolean)).toHaveLength(1);
     expect(await a!.shared.spend('late', Date.now() - 1)).toBe(false);
   });
+
+  it('spends an approval once, whatever the clocks of nodes say', async () => {
+    prefix += 1;
+    const [a, b] = [join(), join()];
+    const now = Date.now();
+    const clock = jest.spyOn(Date, 'now');
+    try {
+      const spendAt = (store: RedisSessionStore | undefined, skewMs: number, nonce: string, expiresAt: number) => {
+        clock.mockReturnValue(now + skewMs);
+        return store!.shared.spend(nonce, expiresAt);
+      };
+      // It is over at once on this node, and not for a long time on one that is behind.
+      expect(await spendAt(a, 59_999, 'n', now + 60_000)).toBe(true);
+      expect(await redis.command('PTTL', `caps:${prefix}:spent:n`)).toBeGreaterThan(600_000);
+      expect(await spendAt(b, -600_000, 'n', now + 60_000)).toBe(false);
+      // So far behind that Redis no longer knows whether it was used.
+      expect(await spendAt(b, -1_200_000, 'forgotten', now - 600_001)).toBe(false);
+      expect(await redis.command('EXISTS', `caps:${prefix}:spent:forgotten`)).toBe(0);
+    } finally {
+      clock.mockRestore();
+    }
+  });
 });
