@@ -35,7 +35,7 @@ export const full: Budget = {
 /** For a glance, and for CI: a few minutes, on a machine with nothing else to do. */
 export const quick: Budget = {
   rounds: 5,
-  roundMs: 120,
+  roundMs: 250,
   // With less, rows differ by how many contenders share a server.
   warmUp: 6_000,
   warmMs: 5_000,
