@@ -1,20 +1,8 @@
 /** One node's two connections to Redis: one for commands, one to hear. Bounded in time, and patient. */
 import { createHash } from 'node:crypto';
 import { UnavailableError } from '../protocol/errors';
-
-/** What is used of a client of node-redis, whatever its modules and protocol version. */
-interface Client {
-  duplicate(overrides?: object): Client;
-  connect(): Promise<unknown>;
-  on(event: 'error' | 'ready' | 'node-ready', listener: (error: unknown) => void): unknown;
-  evalSha(sha: string, input: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  eval(script: string, input: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  hGetAll(key: string): Promise<Record<string, string>>;
-  publish(channel: string, message: string): Promise<number>;
-  subscribe(channels: string[], listener: (message: string) => void): Promise<unknown>;
-  destroy(): void;
-  readonly options?: { readonly socket?: object } | undefined;
-}
+import { Link, reconnectDelay, within } from './link';
+import type { Client } from './link';
 
 /** A client of node-redis 5 or later, made by `createClient` or `createCluster`. It is never used itself, and need not be connected. */
 export interface RedisClient {
@@ -40,6 +28,8 @@ export interface ConnectionOptions {
   readonly hear: (message: string) => void;
   /** The subscriber was away, and is back. */
   readonly onReturn: () => void;
+  /** A connection that has not answered for so long leads nowhere. @default 5_000 */
+  readonly silentMs?: number;
 }
 
 /** Commands under way at once; beyond, they are refused rather than queued. */
@@ -48,47 +38,53 @@ const maxCommands = 10_000;
 /** Between the same complaint and the next, in milliseconds. */
 const complaintIntervalMs = 10_000;
 
-/** Waits longer each time, up to two seconds, and never as long as the other nodes. */
-export function reconnectDelay(retries: number): number {
-  return Math.round(Math.min(2_000, 50 * 2 ** Math.min(retries, 6)) * (0.5 + Math.random()));
-}
-
 /** Owns both connections; ends with {@link Connection.close}. */
 export class Connection {
-  readonly #commands: Client;
-  readonly #subscriber: Client;
-  readonly #options: ConnectionOptions;
+  readonly #commands: Link;
+  readonly #subscriber: Link;
+  readonly #options: Required<ConnectionOptions>;
+  /** Who cannot hear the others must not serve. */
   readonly #first: Promise<unknown>;
   #connected = false;
   #closed = false;
+  #watching: NodeJS.Timeout | undefined;
   readonly #complaints = new Map<string, number>();
 
-  constructor(client: RedisClient, options: ConnectionOptions) {
-    this.#options = options;
+  constructor(client: RedisClient, { silentMs = 5_000, ...options }: ConnectionOptions) {
+    this.#options = { ...options, silentMs };
     // Only what `Client` lists is used, and every client of node-redis 5 or later has it.
     const given = client as unknown as Client;
     const settings = {
       disableOfflineQueue: true,
       commandsQueueMaxLength: maxCommands,
-      pingInterval: 5_000,
-      socket: { ...given.options?.socket, reconnectStrategy: reconnectDelay },
+      // A ping is written once the one before is answered: without an answer the socket falls silent.
+      pingInterval: silentMs,
+      socket: { ...given.options?.socket, socketTimeout: 2 * silentMs, reconnectStrategy: reconnectDelay },
     };
-    this.#commands = given.duplicate(settings);
-    // Its queue holds nothing but subscriptions.
-    this.#subscriber = given.duplicate({ ...settings, disableOfflineQueue: false });
-    for (const connection of [this.#commands, this.#subscriber])
-      connection.on('error', (error) => this.#complain(error));
-    this.#first = this.#connect();
-    this.#first.catch((error: unknown) => this.#complain(error));
+    const link = {
+      attemptMs: 2 * silentMs,
+      retireMs: options.commandTimeoutMs,
+      onError: (error: unknown) => this.#complain(error),
+    };
+    this.#commands = new Link({ ...link, create: () => given.duplicate(settings) });
+    this.#subscriber = new Link({
+      ...link,
+      // Its queue holds nothing but subscriptions.
+      create: () => given.duplicate({ ...settings, disableOfflineQueue: false }),
+      prepare: (subscriber) => this.#subscribe(subscriber),
+    });
+    this.#first = Promise.all([this.#commands.first, this.#subscriber.first]);
+    this.#first.then(
+      () => (this.#connected = true),
+      () => undefined, // closed; whoever waits for it hears so
+    );
   }
 
-  async #connect(): Promise<void> {
-    const { channels, hear } = this.#options;
-    await Promise.all([this.#commands.connect(), this.#subscriber.connect()]);
-    await this.#subscriber.subscribe([...channels], hear);
-    this.#connected = true;
+  async #subscribe(subscriber: Client): Promise<void> {
+    const { channels, hear, onReturn } = this.#options;
+    await subscriber.subscribe([...channels], hear);
     // A cluster's client says it of each of its connections.
-    for (const event of ['ready', 'node-ready'] as const) this.#subscriber.on(event, () => this.#options.onReturn());
+    for (const event of ['ready', 'node-ready'] as const) subscriber.on(event, () => onReturn());
   }
 
   /** Every attempt to reconnect fails in the same way; once in a while is enough. */
@@ -104,52 +100,62 @@ export class Connection {
 
   run(what: Script, keys: string[], args: readonly (string | number)[]): Promise<unknown> {
     const input = { keys, arguments: args.map(String) };
-    return this.#bounded(async () => {
+    return this.#bounded(async (commands) => {
       try {
-        return await this.#commands.evalSha(what.sha, input);
+        return await commands.evalSha(what.sha, input);
       } catch (error) {
         if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-        return this.#commands.eval(what.text, input);
+        return commands.eval(what.text, input);
       }
     });
   }
 
   readHash(key: string): Promise<Record<string, string>> {
-    return this.#bounded(() => this.#commands.hGetAll(key));
+    return this.#bounded((commands) => commands.hGetAll(key));
   }
 
   /** @returns How many hear it. */
   publish(channel: string, message: string): Promise<number> {
-    return this.#bounded(() => this.#commands.publish(channel, message));
+    return this.#bounded((commands) => commands.publish(channel, message));
   }
 
   /** @throws {UnavailableError} after the time limit at the latest. What was sent may still be carried out. */
-  async #bounded<T>(command: () => Promise<T>): Promise<T> {
-    const { commandTimeoutMs } = this.#options;
-    let timer: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${commandTimeoutMs} ms`)), commandTimeoutMs);
-    });
+  async #bounded<T>(command: (commands: Client) => Promise<T>): Promise<T> {
+    const commands = this.#commands.current;
+    // Only the first connection is waited for; later, a Redis that is away is told at once.
+    const sent =
+      this.#connected && commands !== undefined
+        ? command(commands)
+        : this.#first.then(() => command(this.#commands.current!)); // of use by now
     try {
-      // Only the first connection is waited for; later, a Redis that is away is told at once.
-      return await Promise.race([this.#connected ? command() : this.#first.then(command), tooLate]);
+      return await within(sent, this.#options.commandTimeoutMs, () => this.#watch(sent, commands));
     } catch (cause) {
       this.#complain(cause);
       throw new UnavailableError('Sessions cannot be reached right now', { cause });
-    } finally {
-      clearTimeout(timer);
     }
+  }
+
+  /** What was sent is late. One at a time is watched: where a connection leads nowhere, all are late. */
+  #watch(sent: Promise<unknown>, commands: Client | undefined): void {
+    if (commands === undefined || this.#watching !== undefined || this.#closed) return;
+    const { commandTimeoutMs, silentMs } = this.#options;
+    let settled = false;
+    const settle = () => void (settled = true);
+    sent.then(settle, settle);
+    this.#watching = setTimeout(
+      () => {
+        this.#watching = undefined;
+        if (!settled) this.#commands.renew(commands);
+      },
+      Math.max(0, silentMs - commandTimeoutMs),
+    ).unref();
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const connection of [this.#commands, this.#subscriber]) {
-      try {
-        connection.destroy();
-      } catch {
-        // It was never open: that is as closed as can be.
-      }
-    }
+    clearTimeout(this.#watching);
+    this.#commands.close();
+    this.#subscriber.close();
   }
 }

@@ -59,7 +59,11 @@ describeRedis('With a Redis Cluster,', () => {
       [1, 2, 3].map(() => {
         const client = createCluster({
           rootNodes: addresses.map((address) => ({ url: `redis://${address}` })),
-          defaults: { disableOfflineQueue: true, pingInterval: 5_000 },
+          defaults: {
+            disableOfflineQueue: true,
+            pingInterval: 5_000,
+            socket: { socketTimeout: 10_000, reconnectStrategy: (retries) => 50 * retries },
+          },
         });
         return redisSessions({ client });
       }),
