@@ -71,7 +71,8 @@ export interface Context {
    * back for what is missing, the result included. For long work behind proxies that cut long connections. The result
    * waits as long as the mount's history allows.
    *
-   * @returns False if nothing was closed: this client could not come back, and waits on the connection.
+   * @returns False if nothing was closed: this client could not come back, and waits on the connection. With shared
+   *   sessions it is closed once the store knows of the stream; it stays open if that cannot be.
    * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
    */
   closeStream(): boolean;

@@ -74,7 +74,8 @@ export function createCore({ instructions, ...info }: ServerInfo, options: McpSe
   const decided = authorizerSource === 'configured';
   const core: ServerCore = {
     info,
-    resultMeta: Object.freeze({ [serverInfoKey]: info }),
+    // Callers of `handleMessage` see it in every result.
+    resultMeta: Object.freeze({ [serverInfoKey]: Object.freeze(info) }),
     instructions,
     registry: new Registry((kind) => {
       core.kept.clear();

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallContext } from '../call-context';
 import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
-import { ErrorCode, errorResponse, McpError } from '../protocol/errors';
+import { ErrorCode, errorResponse, McpError, UnavailableError } from '../protocol/errors';
 import { MessageError, parseMessage } from '../protocol/json-rpc';
 import type { JsonRpcResponse } from '../protocol/types';
 import { legacyMeta } from '../request-meta';
@@ -47,8 +47,12 @@ export async function postBatch(
     const answers = await Promise.all(
       batch.map((element) => carryOut(mount, req, res, element, { session, identity, reply })),
     );
-    const responses = answers.filter((answer) => answer !== undefined);
+    const responses = answers.flatMap((answer) =>
+      answer === undefined || answer instanceof UnavailableError ? [] : [answer],
+    );
+    const lost = answers.find((answer) => answer instanceof UnavailableError);
     if (responses.length > 0) reply.endBatch(responses);
+    else if (lost !== undefined) throw lost;
     else reply.abandon();
   } finally {
     reply.release();
@@ -67,7 +71,7 @@ async function carryOut(
   res: ServerResponse,
   element: unknown,
   { session, identity, reply }: BatchContext,
-): Promise<JsonRpcResponse | undefined> {
+): Promise<JsonRpcResponse | UnavailableError | undefined> {
   let entered = false;
   let call: HttpCall | undefined;
   try {
@@ -90,7 +94,9 @@ async function carryOut(
       call = new HttpCall(context, caller, reply);
       call.begin();
     }
-    const { response } = await dispatch(mount.core, parsed, context);
+    const { response, unavailable } = await dispatch(mount.core, parsed, context);
+    // What wants no answer and could not be handed on.
+    if (response === undefined) return unavailable;
     return context.cancelled ? undefined : response;
   } catch (error) {
     if (!(error instanceof HttpError) && !(error instanceof McpError)) throw error;

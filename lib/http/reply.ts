@@ -128,9 +128,22 @@ export class Reply implements Open {
     this.#streamId = opened?.id;
     if (opened?.resumable === undefined) return this.#openSink(stream, opened?.id);
     this.#waitsForStore = true;
+    this.#openWithin(this.#mount.options.keepAliveMs);
     opened.resumable
       .then((resumable) => this.#openSink(stream, resumable ? opened.id : undefined))
       .catch((error: unknown) => this.#mount.reports.onError(error, this.calls[0]));
+  }
+
+  /** However long the store takes, the client hears something by then, of a stream that it cannot resume. */
+  #openWithin(waitMs: number): void {
+    clearTimeout(this.#patience);
+    this.#patience = setTimeout(() => {
+      try {
+        this.#openSink(this.#stream!, undefined);
+      } catch (error) {
+        this.#mount.reports.onError(error, this.calls[0]);
+      }
+    }, waitMs).unref();
   }
 
   /** @param resumableAs What no GET can resume is not made to look as if. */
@@ -267,8 +280,7 @@ export class Reply implements Open {
     this.#stream?.finish();
     if (this.#hear !== undefined) this.#mount.core.listeners.delete(this.#hear);
     this.onOver?.();
-    if (this.#waitsForStore)
-      this.#patience = setTimeout(() => this.#openSink(this.#stream!, undefined), patienceMs).unref();
+    if (this.#waitsForStore) this.#openWithin(patienceMs);
     else this.#mount.remove(this);
     if (this.#streamId !== undefined && this.#session !== undefined)
       this.#session.streamFinished(this.#streamId, Date.now());

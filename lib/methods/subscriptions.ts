@@ -75,18 +75,17 @@ function createSubscription(id: RequestId, filter: SubscriptionFilter): Subscrip
   };
 }
 
-/** A notification as subscription `id` gets it. The id in its own type: 0 stays a number. */
-export function tagged(message: JsonRpcNotification, id: RequestId): JsonRpcNotification {
-  return {
-    ...message,
-    params: { ...message.params, _meta: { ...(message.params?._meta as object | undefined), [subscriptionIdKey]: id } },
-  };
+/** A notification as subscription `id` gets it; the id is the last that it says. In its own type: 0 stays a number. */
+export function tagged({ params = {}, ...message }: JsonRpcNotification, id: RequestId): JsonRpcNotification {
+  const { _meta, ...rest } = params;
+  const { [subscriptionIdKey]: _, ...meta } = isObject(_meta) ? _meta : {};
+  return { ...message, params: { ...rest, _meta: { ...meta, [subscriptionIdKey]: id } } };
 }
 
 /** Each notice's JSON for subscriptions, without the end that differs between them. */
 const encodings = new WeakMap<Notice, string>();
 
-/** The JSON of {@link tagged}, encoded once for all subscriptions: the id comes last in it. */
+/** The JSON of {@link tagged}, encoded once for all subscriptions. */
 export function encodeTagged(notice: Notice, id: RequestId): string {
   let start = encodings.get(notice);
   if (start === undefined) {

@@ -121,6 +121,23 @@ describe('the acknowledgement', () => {
     await stream.find(({ method }) => method === 'notifications/tools/list_changed');
     expect(stream.events.map(({ message }) => subscriptionOf(message!))).toEqual([id, id]);
   });
+
+  it.each<Record<string, unknown>>([
+    { _meta: { a: 1 }, reason: 'x' },
+    { _meta: undefined, reason: 'x' },
+    { _meta: { 'io.modelcontextprotocol/subscriptionId': 5, a: 1 }, 0: 'x' },
+    { _meta: null, reason: ':0}}}' },
+  ])('comes with what an author says of a change, on every stream with its own id: %j', async ({ _meta, ...rest }) => {
+    const streams = await Promise.all(['s', 0].map((id) => listen({ toolsListChanged: true }, id)));
+    await Promise.all(streams.map(acknowledged));
+    served.server.notify('notifications/tools/list_changed', { _meta, ...rest });
+    for (const stream of streams) {
+      const { params } = await stream.find(({ method }) => method === 'notifications/tools/list_changed');
+      const { 'io.modelcontextprotocol/subscriptionId': _, ...meta } = (_meta ?? {}) as Record<string, unknown>;
+      const id = stream === streams[0] ? 's' : 0;
+      expect(params).toEqual({ ...rest, _meta: { ...meta, 'io.modelcontextprotocol/subscriptionId': id } });
+    }
+  });
 });
 
 describe('a filter that is none', () => {
