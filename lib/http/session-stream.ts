@@ -40,21 +40,30 @@ export async function getStream(mount: Mount, req: IncomingMessage, res: ServerR
   const lastEventId = req.headers['last-event-id'];
   const resumed = lastEventId === undefined || lastEventId === '' ? undefined : parseLastEventId(session, lastEventId);
   const streamId = resumed?.streamId ?? standaloneStreamId;
-  const finding = mount.sessions.findStream(session, streamId, resumed?.position);
-  const stream = isPromise(finding) ? await finding : finding;
-  // The client has gone meanwhile: there is nobody to open a stream for.
-  if (res.destroyed) return;
-  if (stream?.reaches(resumed?.position ?? 0) !== true) throw notResumable();
-  if (streamId === standaloneStreamId) {
-    checkLeapfrog(session, stream);
-    // Its place goes to its successor.
-    stream.close();
-    session.listened = true;
+  const isOwn = streamId === standaloneStreamId;
+  // What is refused takes no stream away from anybody, on whichever node; one that is replaced here leaves its place.
+  let hasPlace = !isOwn || session.findStream(streamId)?.attached !== true;
+  if (hasPlace) mount.enterListening(identity.principal);
+  try {
+    const finding = mount.sessions.findStream(session, streamId, resumed?.position);
+    const stream = isPromise(finding) ? await finding : finding;
+    // The client has gone meanwhile: there is nobody to open a stream for.
+    if (res.destroyed) return;
+    if (session.endReason !== undefined) throw noSession();
+    if (stream?.reaches(resumed?.position ?? 0) !== true) throw notResumable();
+    if (isOwn) {
+      checkLeapfrog(session, stream);
+      stream.close();
+      session.listened = true;
+    }
+    if (!hasPlace) mount.enterListening(identity.principal);
+    hasPlace = false;
+    new SessionStream(mount, res, session, { ...resumed, stream, streamId }, expiresAt(identity), () =>
+      mount.listening.leave(identity.principal),
+    );
+  } finally {
+    if (hasPlace) mount.listening.leave(identity.principal);
   }
-  mount.enterListening(identity.principal);
-  new SessionStream(mount, res, session, { ...resumed, stream, streamId }, expiresAt(identity), () =>
-    mount.listening.leave(identity.principal),
-  );
 }
 
 /** @throws {HttpError} 400 for an event that is none of this session's. */

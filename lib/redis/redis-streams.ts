@@ -3,7 +3,7 @@ import { ErrorCode, errorResponse } from '../protocol/errors';
 import type { SessionEvent, SharedNotice, SharedSettings, SharedStreams, StreamBatch } from '../sessions/shared-store';
 import type { Connection } from './connection';
 import type { Keys } from './keys';
-import { abandonReply, appendOwn, appendReply, beat, holdStream, isBeating } from './stream-scripts';
+import { abandonReply, appendOwn, appendReply, beat, holderOf, holdStream, isBeating } from './stream-scripts';
 import { noticesSince, publishNotice, readStream } from './stream-scripts';
 
 /** The session's own stream: what no reply carries. */
@@ -70,15 +70,17 @@ export function createRedisStreams(
       return reply === -2 ? 'taken' : toEvents(reply as string[]);
     },
 
-    async hold(id, streamId) {
+    async hold(id, streamId, after) {
+      const { idleMs, streamLimit } = settings();
       const isOwn = streamId === ownStreamId;
       const taken = JSON.stringify({ kind: 'taken', id, streamId, by: node });
       const reply = (await redis.run(
         holdStream,
         [keys.session(id), keys.streamState(id, streamId)],
-        [node, isOwn ? 1 : 0, settings().idleMs, keys.nodeChannel, taken],
+        [node, isOwn ? 1 : 0, idleMs, keys.nodeChannel, taken, after, streamLimit],
       )) as string[]; // as the script returns it
       if (reply.length === 0) return undefined;
+      if (reply.length === 1) return { owner: reply[0]!, notYetTold: true };
       const [owner, finished, last, written, seq, listened] = reply as [string, string, string, string, string, string];
       return {
         owner: owner === '' ? undefined : owner,
@@ -90,10 +92,15 @@ export function createRedisStreams(
       };
     },
 
+    async holder(id, streamId) {
+      const reply = await redis.run(holderOf, [keys.streamState(id, streamId)], []);
+      return (reply as string | null) ?? undefined;
+    },
+
     async read(id, streamId, after) {
       const [, events, state] = keysOf(id, streamId);
-      const [finished, ...rest] = (await redis.run(readStream, [events, state], [after])) as string[];
-      return { finished: finished === '1', events: toEvents(rest) };
+      const [finished, holder, ...rest] = (await redis.run(readStream, [events, state], [after])) as string[];
+      return { finished: finished === '1', isHeld: holder === node, events: toEvents(rest) };
     },
 
     async abandon(id, streamId, deadNode) {

@@ -89,15 +89,22 @@ return reply
 `);
 
 /**
- * Hold a stream from now on; who held it before is told.
- * KEYS: session, state. ARGV: node, 1 for the session's own stream, idleMs, prefix of nodes' channels, message.
- * Returns: owner, finished, last position, position written, last notice, 1 if it has been held before; or nothing.
+ * Hold a stream from now on; who held it before is told. What has not got as far as the client has seen stays where it is.
+ * KEYS: session, state. ARGV: node, 1 for the session's own stream, idleMs, prefix of nodes' channels, message, position
+ * that the client has seen, messages that a node may have yet to tell.
+ * Returns: owner, finished, last position, position written, last notice, 1 if it has been held before; the owner alone,
+ * where it has to tell first; or nothing.
  */
 export const holdStream = script(`
 local state = KEYS[2]
 if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
 local owner = redis.call('HGET', state, 'o')
 if ARGV[2] == '0' and not owner then return {} end
+local surplus = tonumber(ARGV[6]) - tonumber(redis.call('HGET', state, 'p') or '0')
+if surplus > 0 then
+  if ARGV[2] == '1' or surplus > tonumber(ARGV[7]) or redis.call('HGET', state, 'f') == '1' then return {} end
+  return { owner }
+end
 local before = redis.call('HGET', state, 'h')
 local known = redis.call('HGET', state, 'n')
 local seen = known or redis.call('HGET', KEYS[1], 'q') or '0'
@@ -113,9 +120,13 @@ local finished, last, written = unpack(redis.call('HMGET', state, 'f', 'p', 'w')
 return { owner or '', finished or '0', last or '0', written or '0', seen, known and '1' or '0' }
 `);
 
-/** KEYS: events, state. ARGV: position read. Returns: finished, and the events. */
+/** KEYS: state. */
+export const holderOf = script(`return redis.call('HGET', KEYS[1], 'h')`);
+
+/** KEYS: events, state. ARGV: position read. Returns: finished, who holds it, and the events. What is forgotten is finished. */
 export const readStream = script(`
-local reply, events, after = { redis.call('HGET', KEYS[2], 'f') or '0' }, KEYS[1], ARGV[1]
+local state = redis.call('HMGET', KEYS[2], 'f', 'h')
+local reply, events, after = { state[1] or '1', state[2] or '' }, KEYS[1], ARGV[1]
 ${since}
 return reply
 `);

@@ -1,8 +1,9 @@
 /** Streams of shared sessions that are read on this node: copies of what the store has, kept up with it. */
 import { nanoid } from 'nanoid';
-import { Pause } from './pause';
+import { Loop } from './loop';
+import { standaloneStreamId } from './session';
 import type { Session } from './session';
-import type { SharedStreams } from './shared-store';
+import type { HeldStream, SharedStreams } from './shared-store';
 import { Stream } from './stream';
 import type { StreamLimits, StreamLog } from './stream';
 
@@ -14,44 +15,6 @@ export interface HeldOptions {
   readonly onFull: () => void;
   /** Nothing is to be held any more: it was taken, or the session has ended. */
   readonly onGone: (why: 'ended' | 'taken') => void;
-}
-
-/** One thing at a time; what is asked for meanwhile is done once more after it. Tries again while the store is away. */
-class Loop {
-  #running = false;
-  #again = false;
-  #ended = false;
-  readonly #pause = new Pause();
-  constructor(readonly step: () => Promise<void>) {}
-
-  run(): void {
-    this.#again = true;
-    if (this.#running || this.#ended) return;
-    this.#running = true;
-    void this.#go().finally(() => {
-      this.#running = false;
-      // What came between the last look and this has woken nobody.
-      if (this.#again) this.run();
-    });
-  }
-
-  async #go(): Promise<void> {
-    while (this.#again && !this.#ended) {
-      this.#again = false;
-      try {
-        await this.step();
-      } catch {
-        // The store has said what is wrong with it.
-        this.#again = true;
-        await this.#pause.wait();
-      }
-    }
-  }
-
-  end(): void {
-    this.#ended = true;
-    this.#pause.end();
-  }
 }
 
 /** The rest of a reply whose call runs on another node. */
@@ -85,12 +48,14 @@ export class HeldReply {
 
   end(): void {
     this.#loop.end();
-    this.stream.close();
+    this.stream.leave();
   }
 
   async #step(): Promise<void> {
-    const { streams, session, onFull } = this.options;
-    const { events, finished } = await streams.read(session.record.id, this.streamId, this.#read);
+    const { streams, session, onFull, onGone } = this.options;
+    const { events, finished, isHeld } = await streams.read(session.record.id, this.streamId, this.#read);
+    if (this.#loop.ended) return;
+    if (!isHeld) return onGone('taken');
     for (const event of events) {
       if (!this.stream.put(event)) return onFull();
       this.#read = event.position;
@@ -117,8 +82,12 @@ interface Waiting {
 /** A session's own stream: this node appends what the server says to all, and writes what anybody has appended. */
 export class HeldOwn implements StreamLog {
   stream: Stream;
-  /** Where its copy begins. */
-  start: number;
+  /** Where its copy begins, once that is known. */
+  #start: number | undefined;
+  /** How often this node has asked to hold it: what was found out before the last time is nothing to go by. */
+  #asked = 0;
+  /** Requests to hold it that have not been answered. */
+  #opening = 0;
   #read: number;
   #written = 0;
   readonly #pending: Waiting[] = [];
@@ -129,22 +98,56 @@ export class HeldOwn implements StreamLog {
   readonly #loop = new Loop(() => this.#step());
 
   constructor(readonly options: HeldOptions) {
-    this.start = this.#read = 0;
+    this.#read = 0;
     this.stream = this.#open(0);
   }
 
+  /** Nobody reads it here, and nobody is about to. */
+  get isUnused(): boolean {
+    return this.#start === undefined && this.#opening === 0;
+  }
+
+  /** Hold it from now on, on this node. @returns Undefined if there is no such stream, or it has not got as far as `after`. */
+  async hold(after: number): Promise<HeldStream | undefined> {
+    const { streams, session } = this.options;
+    this.#asked += 1;
+    this.#opening += 1;
+    try {
+      const held = await streams.hold(session.record.id, standaloneStreamId, after);
+      return held !== undefined && 'last' in held ? held : undefined;
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  /**
+   * Have what comes after `after` in the copy.
+   *
+   * @param written Where the client is thought to be, if it does not say.
+   * @returns True the first time: then what was said before is still to be looked up.
+   */
+  begin(after: number | undefined, written: number): boolean {
+    const start = this.#start;
+    // Another node may have held it meanwhile, and gone further.
+    const isUsable =
+      start !== undefined &&
+      (after === undefined ? written <= this.stream.position : after >= start && this.stream.reaches(after));
+    if (!isUsable) this.#restart(after ?? written);
+    return start === undefined;
+  }
+
   #open(position: number): Stream {
-    this.start = this.#read = position;
+    this.#read = position;
     const stream = new Stream(this.options.limits, position);
     stream.log = this;
     return stream;
   }
 
-  /** Begin the copy after `position`. */
-  restart(position: number): void {
+  #restart(position: number): void {
     const previous = this.stream;
+    this.#start = position;
     this.stream = this.#open(position);
-    previous.close();
+    previous.leave();
     this.#loop.run();
   }
 
@@ -179,19 +182,26 @@ export class HeldOwn implements StreamLog {
     if (this.stream.position !== this.#written) this.#loop.run();
   }
 
-  end(): void {
+  /** @returns What was for this session alone, and has got nowhere. */
+  end(): string[] {
     this.#loop.end();
-    this.stream.close();
+    this.stream.leave();
+    const left = [...this.#pending.splice(0), ...(this.#early?.splice(0) ?? [])];
+    return left.filter(({ seq }) => seq === 0).map(({ json }) => json);
   }
 
   async #step(): Promise<void> {
     const { streams, session, onGone, onFull } = this.options;
     if (this.#early !== undefined) return;
     const { stream } = this;
+    const asked = this.#asked;
     const batch = this.#pending.slice(0, 100);
     const written = stream.position;
     const own = { events: batch, writer: this.#writer, before: this.#appended };
     const events = await streams.appendOwn(session.record.id, own, this.#read, written);
+    if (this.#loop.ended) return;
+    // Perhaps this node holds it again by now.
+    if (events === 'taken' && asked !== this.#asked) return this.#loop.run();
     if (typeof events === 'string') return onGone(events);
     this.#pending.splice(0, batch.length);
     this.#appended += batch.length;

@@ -4,8 +4,12 @@ import { HeldReply } from './held-streams';
 import type { HeldOptions } from './held-streams';
 import { ReplyLog } from './reply-log';
 import type { Session } from './session';
-import type { SharedPart } from './shared-store';
+import type { HeldStream, SharedPart } from './shared-store';
 import type { Stream, StreamLimits } from './stream';
+
+/** How long a node may take to tell what its client has seen, and how often it is looked for meanwhile. */
+const patienceMs = 1_000;
+const retryMs = 50;
 
 export interface NodeRepliesOptions {
   readonly shared: SharedPart;
@@ -50,17 +54,19 @@ export class NodeReplies {
     const mine = this.#logs.get(key);
     const here = session.findStream(streamId);
     if (here !== undefined && !this.#copies.has(key)) {
-      if (mine?.taken === true) {
-        await streams.hold(id, streamId);
+      if (mine?.taken === true && here.reaches(after)) {
+        mine.takenBack = true;
+        await streams.hold(id, streamId, 0);
         mine.taken = false;
       }
       return here;
     }
-    const held = await streams.hold(id, streamId);
-    if (held === undefined) return undefined;
+    const held = await this.#hold(id, streamId, after);
+    if (held === undefined || session.endReason !== undefined) return undefined;
+    // Another request may have come as far meanwhile: the last one reads.
     this.#copies.get(key)?.end();
-    const copy = new HeldReply(
-      this.#options.held(session, () => this.#drop(session, streamId)),
+    const copy: HeldReply = new HeldReply(
+      this.#options.held(session, () => this.#drop(copy)),
       streamId,
       held.owner,
       after,
@@ -70,18 +76,40 @@ export class NodeReplies {
     return copy.stream;
   }
 
-  #drop(session: Session, streamId: string): void {
-    const key = keyOf(session, streamId);
-    this.#copies.get(key)?.end();
-    this.#copies.delete(key);
-    session.dropStream(streamId);
+  /** What the client has seen may be on its way to the store: it is waited for while the node lives that has to tell. */
+  async #hold(id: string, streamId: string, after: number): Promise<HeldStream | undefined> {
+    const { streams } = this.#options.shared;
+    const giveUpAt = Date.now() + patienceMs;
+    let held = await streams.hold(id, streamId, after);
+    while (held !== undefined && 'notYetTold' in held) {
+      if (!(await streams.isAlive(held.owner))) held = await streams.hold(id, streamId, 0);
+      else if (Date.now() > giveUpAt) return undefined;
+      else {
+        await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+        held = await streams.hold(id, streamId, after);
+      }
+    }
+    return held;
   }
 
-  /** It is read at `node` now. */
-  taken(session: Session, streamId: string, node: string): void {
+  #drop(copy: HeldReply): void {
+    const { session } = copy.options;
+    const key = keyOf(session, copy.streamId);
+    copy.end();
+    if (this.#copies.get(key) !== copy) return;
+    this.#copies.delete(key);
+    session.dropStream(copy.streamId);
+  }
+
+  /** It is read at `by` now, unless that was a while ago: the store knows. */
+  async taken(session: Session, streamId: string, by: string): Promise<void> {
     const key = keyOf(session, streamId);
-    if (this.#copies.has(key)) return this.#drop(session, streamId);
+    const copy = this.#copies.get(key);
+    if (copy !== undefined) return copy.finished ? this.#drop(copy) : copy.wake();
     const log = this.#logs.get(key);
+    // Where it has not been taken back in all its time, this is no old message.
+    const node = log?.takenBack === true ? await this.#holder(session, streamId, by) : by;
+    if (node === this.#options.shared.node) return;
     const stream = session.findStream(streamId);
     if (log !== undefined) log.taken = true;
     stream?.attach({
@@ -92,6 +120,14 @@ export class NodeReplies {
         this.#letGo(session, streamId, node, stream.position, log).catch(() => undefined); // the client stays connected
       },
     });
+  }
+
+  async #holder(session: Session, streamId: string, otherwise: string): Promise<string> {
+    try {
+      return (await this.#options.shared.streams.holder(session.record.id, streamId)) ?? otherwise;
+    } catch {
+      return otherwise; // the store has said what is wrong with it
+    }
   }
 
   /** The call lets its connection go, which is another node's. */

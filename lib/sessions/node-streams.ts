@@ -1,4 +1,5 @@
 /** The streams of one node of many: the sessions' own, which it holds for all nodes while they are read here, and replies'. */
+import { UnavailableError } from '../protocol/errors';
 import type { RequestId } from '../protocol/types';
 import { HeldOwn } from './held-streams';
 import type { HeldOptions } from './held-streams';
@@ -6,8 +7,11 @@ import { NodeNotices } from './node-notices';
 import { NodeReplies } from './node-replies';
 import { standaloneStreamId } from './session';
 import type { Session, SessionEndReason } from './session';
-import type { NodeMessage, SharedNotice, SharedPart } from './shared-store';
+import type { HeldStream, NodeMessage, SharedNotice, SharedPart } from './shared-store';
 import type { Stream, StreamLimits } from './stream';
+
+/** How often a stream is taken elsewhere while it is opened here, before the client is told to come back. */
+const maxAttempts = 3;
 
 /** Signs of life, and looks at those of others. */
 const beatMs = 2_000;
@@ -58,33 +62,55 @@ export class NodeStreams {
   }
 
   async #findOwn(session: Session, after: number | undefined): Promise<Stream | undefined> {
-    const { id } = session.record;
-    const { streams } = this.#options.shared;
-    const known = this.#owns.get(id);
-    // Before the others are told: what is said meanwhile is heard here.
-    const own = known ?? new HeldOwn(this.#held(session, () => this.#dropOwn(session)));
-    this.#owns.set(id, own);
-    try {
-      const held = await streams.hold(id, standaloneStreamId);
-      if (held === undefined || (after ?? 0) > held.last) {
-        if (known === undefined) this.#dropOwn(session);
-        return undefined;
-      }
-      if (known === undefined || (after !== undefined && after < own.start)) own.restart(after ?? held.written);
-      session.adoptStream(standaloneStreamId, own.stream);
-      if (known === undefined) {
-        const { notices } = await streams.noticesSince(held.seq);
-        // What was said to those who listened is nothing to one that has never done so, but for what has changed.
-        const missed = notices.filter(
-          ({ notice }) => concerns(session, notice) && (held.listened || notice.mergeKey !== undefined),
-        );
-        own.caughtUp(missed.map(({ seq, notice }) => waitingOf(seq, notice)));
-      }
-      return own.stream;
-    } catch (error) {
-      if (known === undefined) this.#dropOwn(session);
-      throw error;
+    for (let attempts = 0; attempts < maxAttempts; attempts += 1) {
+      // Before the others are told: what is said meanwhile is heard here.
+      const own = this.#owns.get(session.record.id) ?? this.#addOwn(session);
+      const stream = await this.#openOwn(own, after);
+      // It may have been taken, or another request have failed with it, while this one waited.
+      if (stream === undefined || this.#owns.get(session.record.id) === own) return stream;
     }
+    throw new UnavailableError('The stream is wanted on too many processes at once');
+  }
+
+  #addOwn(session: Session): HeldOwn {
+    const own: HeldOwn = new HeldOwn(this.#held(session, () => this.#dropOwn(own)));
+    this.#owns.set(session.record.id, own);
+    return own;
+  }
+
+  /** @returns Undefined if there is no such event, or the session has ended. */
+  async #openOwn(own: HeldOwn, after: number | undefined): Promise<Stream | undefined> {
+    const { session } = own.options;
+    const isGone = () => this.#owns.get(session.record.id) !== own;
+    let held: HeldStream | undefined;
+    try {
+      held = await own.hold(after ?? 0);
+    } finally {
+      if (held === undefined && own.isUnused) this.#dropOwn(own);
+    }
+    if (held === undefined || session.endReason !== undefined) return undefined;
+    if (isGone()) return own.stream;
+    const isFirst = own.begin(after, held.written);
+    session.adoptStream(standaloneStreamId, own.stream);
+    if (isFirst) {
+      try {
+        await this.#catchUp(own, held);
+      } catch (error) {
+        this.#dropOwn(own);
+        throw error;
+      }
+    }
+    return session.endReason === undefined ? own.stream : undefined;
+  }
+
+  async #catchUp(own: HeldOwn, { seq: seen, listened }: HeldStream): Promise<void> {
+    const { session } = own.options;
+    const { notices } = await this.#options.shared.streams.noticesSince(seen);
+    // What was said to those who listened is nothing to one that has never done so, but for what has changed.
+    const missed = notices.filter(
+      ({ notice }) => concerns(session, notice) && (listened || notice.mergeKey !== undefined),
+    );
+    own.caughtUp(missed.map(({ seq, notice }) => waitingOf(seq, notice)));
   }
 
   #held(session: Session, drop: () => void): HeldOptions {
@@ -101,12 +127,23 @@ export class NodeStreams {
     };
   }
 
-  #dropOwn(session: Session): void {
-    const own = this.#owns.get(session.record.id);
-    this.#owns.delete(session.record.id);
-    own?.end();
+  #dropOwn(own: HeldOwn): void {
+    const { session } = own.options;
+    const { id } = session.record;
+    const left = own.end();
+    if (this.#owns.get(id) !== own) return;
+    this.#owns.delete(id);
     session.listened = false;
     session.dropStream(standaloneStreamId);
+    for (const json of left) this.#notAsked(id, json);
+  }
+
+  /** A question that nobody will see; whoever asked is told so. */
+  #notAsked(id: string, json: string): void {
+    const question = questionIn(json);
+    const node = question?.split('.')[0];
+    if (question === undefined || node === undefined) return;
+    this.#options.shared.send(node, { kind: 'notAsked', id, question }).catch(() => undefined); // it runs out of time
   }
 
   /** A message for this session's own stream, if it is read here. */
@@ -136,10 +173,7 @@ export class NodeStreams {
   #asked(id: string, json: string, session: Session | undefined): void {
     const own = this.#owns.get(id);
     if (session !== undefined && own?.stream.attached === true) return void this.tell(session, json, undefined);
-    const question = questionIn(json);
-    const node = question?.split('.')[0];
-    if (question === undefined || node === undefined) return;
-    this.#options.shared.send(node, { kind: 'notAsked', id, question }).catch(() => undefined); // it runs out of time
+    this.#notAsked(id, json);
   }
 
   /** Nothing of this session is held here any more. */
@@ -180,8 +214,9 @@ export class NodeStreams {
       case 'letGo':
         return this.#replies.letGo(session, message.streamId, message.position);
       case 'taken':
-        if (message.streamId === standaloneStreamId) this.#dropOwn(session);
-        else this.#replies.taken(session, message.streamId, message.by);
+        // Messages come late: the store knows who holds it.
+        if (message.streamId === standaloneStreamId) this.#owns.get(session.record.id)?.wake();
+        else void this.#replies.taken(session, message.streamId, message.by);
     }
   }
 

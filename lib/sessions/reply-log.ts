@@ -34,6 +34,8 @@ export class ReplyLog implements StreamLog {
   readonly known = new Promise<boolean>((resolve) => (this.#settleKnown = resolve));
   /** The stream is read on another node. */
   taken = false;
+  /** It has been read here again after that. */
+  takenBack = false;
 
   constructor(options: ReplyLogOptions) {
     this.#options = options;

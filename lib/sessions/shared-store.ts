@@ -91,6 +91,12 @@ export interface HeldStream {
   readonly listened: boolean;
 }
 
+/** The client has seen more of a reply's stream than its node has told: that is about to, or never will. */
+export interface NotYetTold {
+  readonly owner: string;
+  readonly notYetTold: true;
+}
+
 /** What a node adds to a session's own stream. */
 export interface OwnBatch {
   readonly events: readonly { readonly seq: number; readonly json: string; readonly mergeKey?: string | undefined }[];
@@ -100,15 +106,31 @@ export interface OwnBatch {
   readonly before: number;
 }
 
+/** What has come of a reply's stream. */
+export interface ReadStream {
+  readonly finished: boolean;
+  /** This node holds it. */
+  readonly isHeld: boolean;
+  readonly events: SessionEvent[];
+}
+
 /** Streams and notices of all nodes. */
 export interface SharedStreams {
   /** @returns False if the session has ended. */
   appendReply(id: string, streamId: string, batch: StreamBatch): Promise<boolean>;
   /** To the session's own stream, by the node that holds it. @returns What has been appended after `read`. */
   appendOwn(id: string, batch: OwnBatch, read: number, written: number): Promise<SessionEvent[] | 'ended' | 'taken'>;
-  /** @returns Undefined if there is no such stream. */
-  hold(id: string, streamId: string): Promise<HeldStream | undefined>;
-  read(id: string, streamId: string, after: number): Promise<{ finished: boolean; events: SessionEvent[] }>;
+  /**
+   * Hold a stream on this node. Where that is not possible, whoever holds it goes on.
+   *
+   * @param after What the client has seen.
+   * @returns Undefined if there is no such stream, or no such event.
+   */
+  hold(id: string, streamId: string, after: number): Promise<HeldStream | NotYetTold | undefined>;
+  /** The node that holds a stream. */
+  holder(id: string, streamId: string): Promise<string | undefined>;
+  /** A stream that is forgotten is finished. */
+  read(id: string, streamId: string, after: number): Promise<ReadStream>;
   /** End a reply's stream whose node is dead, with errors. */
   abandon(id: string, streamId: string, deadNode: string): Promise<void>;
   isAlive(node: string): Promise<boolean>;
@@ -132,8 +154,11 @@ export interface SharedPart {
   end(id: string, reason: SessionEndReason): Promise<SessionRecord | undefined>;
   /** The session is in use. @returns False if it has ended. */
   touch(record: SessionRecord): Promise<boolean>;
-  /** Sessions that have ended by being idle, on whichever node they were opened. Each is told to one node, once. */
-  endIdle(): Promise<{ id: string; principal: string | undefined }[]>;
+  /**
+   * Some of the sessions that have ended by being idle, on whichever node they were opened, and whether there may be more.
+   * Each is told to one node, once.
+   */
+  endIdle(): Promise<{ ended: { id: string; principal: string | undefined }[]; more: boolean }>;
   /** Spend an approval's nonce, once on all nodes. */
   spend(nonce: string, expiresAt: number): Promise<boolean>;
   readonly streams: SharedStreams;

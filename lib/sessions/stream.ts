@@ -186,6 +186,14 @@ export class Stream {
     sink?.close();
   }
 
+  /** It goes on elsewhere: nothing is written from here any more, and whatever is attached from now on is closed at once. */
+  leave(): void {
+    this.log = this.#events = this.#waitingKeys = undefined;
+    this.#written = this.#waitingBytes = this.#writtenBytes = 0;
+    this.#finished = true;
+    this.close();
+  }
+
   #rewind(after: number): void {
     for (const events = this.#events; this.#written > 0;) {
       const event = events![this.#written - 1]!;

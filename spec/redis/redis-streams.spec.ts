@@ -27,7 +27,7 @@ describeRedis('Streams in Redis', () => {
   const texts = (events: unknown) => (events as { json: string }[]).map(({ json }) => json);
 
   it('take what a writer appends once, however often it says so', async () => {
-    await store.shared.streams.hold('a', '0');
+    await store.shared.streams.hold('a', '0', 0);
     await append([event('1'), event('2')], 0);
     await append([event('1'), event('2')], 0);
     // The answer to the first got lost, and more has come since.
@@ -38,7 +38,7 @@ describeRedis('Streams in Redis', () => {
   });
 
   it('go on after what has been read, where a replica that has taken over knows less', async () => {
-    await store.shared.streams.hold('a', '0');
+    await store.shared.streams.hold('a', '0', 0);
     await append([event('1'), event('2'), event('3')], 0);
     const state = `{streams:${made}:a}:s:0`;
     await redis.command('HSET', state, 'p', '1', 'm', 'w 1');
@@ -48,12 +48,12 @@ describeRedis('Streams in Redis', () => {
   });
 
   it('are held by one node, and say whether they have been held before', async () => {
-    expect(await store.shared.streams.hold('a', '0')).toMatchObject({ listened: false, last: 0 });
-    expect(await another.shared.streams.hold('a', '0')).toMatchObject({ listened: true });
+    expect(await store.shared.streams.hold('a', '0', 0)).toMatchObject({ listened: false, last: 0 });
+    expect(await another.shared.streams.hold('a', '0', 0)).toMatchObject({ listened: true });
     expect(await append([event('1')], 0)).toBe('taken');
     await store.shared.end('a', 'client');
     expect(await append([event('1')], 0)).toBe('ended');
-    expect(await store.shared.streams.hold('a', '0')).toBeUndefined();
+    expect(await store.shared.streams.hold('a', '0', 0)).toBeUndefined();
   });
 
   const notice = (data: unknown, mergeKey?: string): SharedNotice => ({

@@ -319,4 +319,16 @@ describe('the end', () => {
     stream.close();
     expect([sink.closed, stream.attached, stream.waiting]).toEqual([1, false, 2]);
   });
+
+  it('is no end where it goes on elsewhere: what waits is not written, and whoever comes late is sent away', () => {
+    const stream = createStream();
+    fill(stream, 2);
+    const [first, second] = [createSink(), createSink()];
+    stream.attach(first);
+    stream.detach(first);
+    fill(stream, 1);
+    stream.leave();
+    stream.attach(second, 1);
+    expect([second.texts(), second.closed, stream.attached]).toEqual([[], 1, false]);
+  });
 });
