@@ -9,7 +9,7 @@ import type { Keys } from './keys';
 import { createRedisStreams } from './redis-streams';
 import { decodeRecord, encodeChange, encodeRecord } from './record';
 import type { Fields } from './record';
-import { changeSession, createSession, endSession, findIdle, keepPlace, leaveIdle } from './session-scripts';
+import { changeSession, claimIdle, createSession, endSession, keepPlace, leaveIdle } from './session-scripts';
 import { leavePlace, lifeLeft, spendNonce, takePlace, touchSession } from './session-scripts';
 
 /** Options of {@link redisSessions}. */
@@ -39,6 +39,10 @@ const presets: SharedSettings = {
 
 /** The ends of sessions wait for this long for a node that tells of them. */
 const noNodeMs = 600_000;
+
+/** Sessions whose time is up are looked after by one node, so many at once, for so long. */
+const idleBatch = 200;
+const claimMs = 10_000;
 
 /**
  * An approval that was used is remembered for this much longer than it holds: a node whose clock is behind takes it for
@@ -193,16 +197,18 @@ export class RedisSessionStore implements SessionStore {
     return alive === 1;
   }
 
-  async #endIdle(): Promise<{ id: string; principal: string | undefined }[]> {
+  async #endIdle(): Promise<{ ended: { id: string; principal: string | undefined }[]; more: boolean }> {
     const { all, owners } = this.#keys;
-    const ended = [];
-    for (const id of (await this.#redis.run(findIdle, [all], [])) as string[]) {
-      // Its place may have been forgotten while it lived on.
-      const left = (await this.#redis.run(lifeLeft, [this.#keys.session(id)], [])) as number;
-      const [first, principal] = (await this.#redis.run(leaveIdle, [all, owners], [id, left])) as [number, string?];
-      if (first === 1) ended.push({ id, principal });
-    }
-    return ended;
+    const ids = (await this.#redis.run(claimIdle, [all], [idleBatch, claimMs])) as string[];
+    const lives = await Promise.allSettled(ids.map((id) => this.#redis.run(lifeLeft, [this.#keys.session(id)], [])));
+    // What could not be looked up is looked up again when nobody cares for it any more.
+    const known = ids.flatMap((id, n) => {
+      const life = lives[n]!;
+      return life.status === 'fulfilled' ? [id, life.value as number] : [];
+    });
+    const flat = known.length === 0 ? [] : ((await this.#redis.run(leaveIdle, [all, owners], known)) as string[]);
+    const ended = flat.flatMap((id, n) => (n % 2 === 0 ? [{ id, principal: flat[n + 1] || undefined }] : []));
+    return { ended, more: ids.length === idleBatch };
   }
 
   async #spend(nonce: string, expiresAt: number): Promise<boolean> {

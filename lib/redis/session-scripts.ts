@@ -60,31 +60,42 @@ if KEYS[3] then redis.call('ZREM', KEYS[3], ARGV[1]) end
 return 1
 `);
 
-/** Sessions whose time is up, a hundred at most. KEYS: all places. */
-export const findIdle = script(`
+/**
+ * Places whose time is up are one node's to look after, for a while: their score is then the time of this, negative.
+ * KEYS: all places. ARGV: how many at most, for how long.
+ */
+export const claimIdle = script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-return redis.call('ZRANGE', KEYS[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)
+local ids = redis.call('ZRANGE', KEYS[1], '(' .. (ARGV[2] - now), now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
+for _, id in ipairs(ids) do redis.call('ZADD', KEYS[1], -now, id) end
+return ids
 `);
 
 /** How much longer a session lives, in milliseconds. KEYS: the session. */
 export const lifeLeft = script(`return redis.call('PTTL', KEYS[1])`);
 
 /**
- * Give up the place of a session that has ended; the first to do so tells of it.
- * KEYS: all places, principals by session. ARGV: id, how much longer it lives.
- * Returns: 1 the first time, and its principal if it had one.
+ * Give up the places of sessions that have ended; the first to do so tells of it. Others may have lost theirs while they
+ * lived on, and get it back.
+ * KEYS: all places, principals by session. ARGV: id, how much longer it lives, …
+ * Returns: id and principal or '' of each that has ended, …
  */
 export const leaveIdle = script(`
-if tonumber(ARGV[2]) > 0 then
-  local time = redis.call('TIME')
-  redis.call('ZADD', KEYS[1], 'XX', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[1])
-  return { 0 }
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local ended = {}
+for i = 1, #ARGV, 2 do
+  local id, left = ARGV[i], tonumber(ARGV[i + 1])
+  if left > 0 then
+    redis.call('ZADD', KEYS[1], 'XX', now + left, id)
+  elseif redis.call('ZREM', KEYS[1], id) == 1 then
+    ended[#ended + 1] = id
+    ended[#ended + 1] = redis.call('HGET', KEYS[2], id) or ''
+    redis.call('HDEL', KEYS[2], id)
+  end
 end
-if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return { 0 } end
-local reply = { 1, redis.call('HGET', KEYS[2], ARGV[1]) or nil }
-redis.call('HDEL', KEYS[2], ARGV[1])
-return reply
+return ended
 `);
 
 /** Keep a new session. KEYS: the session. ARGV: idleMs, field, value, … */

@@ -2,6 +2,7 @@
 import { nanoid } from 'nanoid';
 import type { RequestId } from '../protocol/types';
 import { forwardAnswer } from './forward-answer';
+import { IdleEnds } from './idle-ends';
 import { Session } from './session';
 import type { SessionEndReason } from './session';
 import type { SessionRecord } from './session-store';
@@ -13,9 +14,6 @@ import type { Stream } from './stream';
 
 /** How often a session in use is reported to the store, at most, by all nodes together. */
 const touchIntervalMs = 30_000;
-
-/** How often sessions that have ended by themselves are looked for, at least. */
-const maxReapMs = 10_000;
 
 /** A copy that nobody has used here for this long goes; the store keeps the session. */
 const unloadAfterMs = 60_000;
@@ -39,8 +37,7 @@ export class SharedSessions implements LiveSessions {
   /** Settles when all records have been read again that have changed elsewhere. */
   #reloading: Promise<unknown> | undefined;
   readonly #streams: NodeStreams;
-  readonly #reaper: NodeJS.Timeout;
-  #reaping = false;
+  readonly #idleEnds: IdleEnds;
 
   constructor(options: SharedSessionsOptions) {
     this.#options = options;
@@ -64,27 +61,15 @@ export class SharedSessions implements LiveSessions {
       onError: options.onError,
       hear: options.hear,
     });
-    const everyMs = Math.max(20, Math.min(maxReapMs, idleMs / 4));
-    this.#reaper = setInterval(() => void this.#endIdle(), everyMs).unref();
-  }
-
-  /** Tell of the sessions that have ended by themselves: whichever node is first, whoever opened them. */
-  async #endIdle(): Promise<void> {
-    if (this.#reaping) return;
-    this.#reaping = true;
-    let ended: Awaited<ReturnType<SharedPart['endIdle']>> = [];
-    try {
-      ended = await this.#options.shared.endIdle();
-    } catch {
-      // The store has said what is wrong with it; the next time will do.
-    } finally {
-      this.#reaping = false;
-    }
-    for (const record of ended) {
-      const live = this.#live.get(record.id);
-      if (live !== undefined) this.#unload(live, 'idle');
-      this.#options.onEnd({ record }, 'idle');
-    }
+    this.#idleEnds = new IdleEnds({
+      shared,
+      idleMs,
+      onEnd: (record) => {
+        const live = this.#live.get(record.id);
+        if (live !== undefined) this.#unload(live, 'idle');
+        options.onEnd({ record }, 'idle');
+      },
+    });
   }
 
   get #touchIntervalMs(): number {
@@ -192,7 +177,7 @@ export class SharedSessions implements LiveSessions {
 
   /** Sessions outlive their nodes: what runs here ends, what is stored stays. */
   async endAll(reason: SessionEndReason): Promise<void> {
-    clearInterval(this.#reaper);
+    this.#idleEnds.end();
     for (const session of this.#live.values()) session.end(reason);
     await this.#streams.end(lastWordsMs);
     this.#live.clear();

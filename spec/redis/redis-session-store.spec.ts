@@ -88,7 +88,7 @@ describeRedis('The store in Redis', () => {
     const start = Date.now();
     while (ended.length === 0) {
       expect(Date.now() - start).toBeLessThan(5_000);
-      ended.push(...(await Promise.all(stores.map((store) => store.shared.endIdle()))).flat());
+      for (const store of stores) ended.push(...(await store.shared.endIdle()).ended);
     }
     return ended;
   }
@@ -99,12 +99,41 @@ describeRedis('The store in Redis', () => {
     await opener!.shared.open(createRecord('mine', { principal: 'alice' }));
     await opener!.shared.leave();
     expect(await endOf(a!, b!)).toEqual([{ id: 'mine', principal: 'alice' }]);
-    expect(await a!.shared.endIdle()).toEqual([]);
+    expect(await a!.shared.endIdle()).toEqual({ ended: [], more: false });
     await a!.shared.open(createRecord('nobody'));
     expect(await endOf(a!, b!)).toEqual([{ id: 'nobody', principal: undefined }]);
     // Nothing stays behind.
     expect(await redis.command('ZCARD', `{caps:${prefix}}:all`)).toBe(0);
     expect(await redis.command('HLEN', `{caps:${prefix}}:owners`)).toBe(0);
+  });
+
+  it('lets several nodes look after many sessions that have ended, each after others', async () => {
+    prefix += 1;
+    const [a, b] = [join(), join()];
+    const places = Array.from({ length: 500 }, (_, n) => [`${n + 1}`, `s${n}`]);
+    await redis.command('ZADD', `{caps:${prefix}}:all`, ...places.flat());
+    const looks = [a, b, a, b].map((store) => store!.shared.endIdle());
+    const found = await Promise.all(looks);
+    expect(found.map(({ ended, more }) => [ended.length, more])).toEqual(
+      expect.arrayContaining([
+        [200, true],
+        [200, true],
+        [100, false],
+        [0, false],
+      ]),
+    );
+    expect(new Set(found.flatMap(({ ended }) => ended.map(({ id }) => id))).size).toBe(500);
+    expect(await redis.command('ZCARD', `{caps:${prefix}}:all`)).toBe(0);
+  });
+
+  it('looks after those again whose node has died over it', async () => {
+    prefix += 1;
+    const store = join();
+    const all = `{caps:${prefix}}:all`;
+    const ago = (ms: number) => String(ms - Date.now());
+    await redis.command('ZADD', all, ago(0), 'claimed', ago(11_000), 'left');
+    expect(await store.shared.endIdle()).toEqual({ ended: [{ id: 'left', principal: undefined }], more: false });
+    expect(await redis.command('ZRANGE', all, '0', '-1')).toEqual(['claimed']);
   });
 
   it('tells of no end where there was another one, or none', async () => {
@@ -120,7 +149,7 @@ describeRedis('The store in Redis', () => {
     // Its place is forgotten while it lives on: it keeps one.
     await redis.command('ZADD', `{caps:${prefix}}:all`, '1', 'd');
     await redis.command('PEXPIRE', `{caps:${prefix}:d}`, '60000');
-    expect(await store.shared.endIdle()).toEqual([]);
+    expect(await store.shared.endIdle()).toEqual({ ended: [], more: false });
     expect(await redis.command('ZCOUNT', `{caps:${prefix}}:all`, '2', '+inf')).toBe(1);
   });
 
