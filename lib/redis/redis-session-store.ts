@@ -1,6 +1,7 @@
 /** Sessions in Redis: any process answers any request. */
 import { nanoid } from 'nanoid';
-import type { NodeMessage, SharedPart, SharedSettings } from '../sessions/shared-store';
+import { UnavailableError } from '../protocol/errors';
+import type { NodeMessage, Opening, SharedPart, SharedSettings } from '../sessions/shared-store';
 import type { SessionRecord, SessionStore } from '../sessions/session-store';
 import { Connection } from './connection';
 import type { RedisClient } from './connection';
@@ -58,12 +59,15 @@ export class RedisSessionStore implements SessionStore {
   readonly shared: SharedPart;
   readonly #redis: Connection;
   readonly #keys: Keys;
+  /** Opening a session is three commands. */
+  readonly #openingMs: number;
   #settings: SharedSettings | undefined;
   /** What Redis was last known to hold of a record: only differences are written. Goes with the record. */
   readonly #known = new WeakMap<SessionRecord, SessionRecord>();
 
   constructor({ client, prefix = 'mcp', commandTimeoutMs = 2_000 }: RedisSessionsOptions) {
     this.#keys = createKeys(prefix);
+    this.#openingMs = 3 * commandTimeoutMs;
     const node = nanoid(12);
     this.#redis = new Connection(client, {
       commandTimeoutMs,
@@ -164,35 +168,53 @@ export class RedisSessionStore implements SessionStore {
     return [id, idleMs, evictableAfterMs, ...caps, principal, noNodeMs];
   }
 
-  async #open(record: SessionRecord) {
-    const keys = [this.#keys.seq, ...this.#places(record.principal)];
-    const reply = await this.#redis.run(takePlace, keys, this.#placeArguments(record));
-    const [opened, seq, ...evicted] = reply as [number, number, ...string[]]; // as the script returns it
-    if (opened !== 1) return { opened: false, evicted: [], seq };
-    await this.#create(record, { q: String(seq), t: String(Date.now()) });
-    return { opened: true, evicted, seq };
+  async #open(record: SessionRecord): Promise<Opening> {
+    try {
+      const keys = [this.#keys.seq, ...this.#places(record.principal)];
+      const reply = await this.#redis.run(takePlace, keys, [...this.#placeArguments(record), this.#openingMs]);
+      const [opened, seq, ...evicted] = reply as [number, number, ...string[]]; // as the script returns it
+      if (opened !== 1) return { opened: false, evicted: [], seq };
+      await this.#create(record, { q: String(seq), t: String(Date.now()) });
+      if (!(await this.#keepPlace(record))) throw new UnavailableError('Sessions cannot be reached right now');
+      return { opened: true, evicted, seq };
+    } catch (error) {
+      this.#undo(record);
+      throw error;
+    }
+  }
+
+  /** What was sent may still be carried out: this comes after it. Where it does not get through, the place goes by itself. */
+  #undo({ id, principal }: SessionRecord): void {
+    const ended: NodeMessage = { kind: 'ended', id, reason: 'expired' };
+    for (const undone of [
+      this.#redis.run(endSession, this.#sessionKeys(id), [this.#keys.broadcastChannel, JSON.stringify(ended)]),
+      this.#redis.run(leavePlace, this.#places(principal), [id]),
+    ])
+      undone.catch(() => undefined);
+  }
+
+  #sessionKeys(id: string): string[] {
+    return [this.#keys.session(id), this.#keys.stream(id, '0'), this.#keys.streamState(id, '0')];
+  }
+
+  async #keepPlace({ id, principal }: SessionRecord): Promise<boolean> {
+    return (await this.#redis.run(keepPlace, this.#places(principal), [id, this.#limits.idleMs, noNodeMs])) === 1;
   }
 
   async #end(id: string, message: NodeMessage): Promise<SessionRecord | undefined> {
     if (!isSessionId(id)) return undefined;
-    const keys = [this.#keys.session(id), this.#keys.stream(id, '0'), this.#keys.streamState(id, '0')];
     const args = [this.#keys.broadcastChannel, JSON.stringify(message)];
-    const flat = (await this.#redis.run(endSession, keys, args)) as string[]; // HGETALL within Lua: field, value, …
+    const flat = (await this.#redis.run(endSession, this.#sessionKeys(id), args)) as string[]; // HGETALL within Lua: field, value, …
     const fields = Object.fromEntries(flat.flatMap((field, n) => (n % 2 === 0 ? [[field, flat[n + 1]!]] : [])));
     const record = decodeRecord(id, fields);
     if (flat.length > 0) await this.#redis.run(leavePlace, this.#places(record?.principal), [id]);
     return record;
   }
 
-  async #touch({ id, principal }: SessionRecord): Promise<boolean> {
-    const { idleMs } = this.#limits;
+  async #touch(record: SessionRecord): Promise<boolean> {
     const [alive] = await Promise.all([
-      this.#redis.run(
-        touchSession,
-        [this.#keys.session(id), this.#keys.stream(id, '0'), this.#keys.streamState(id, '0')],
-        [idleMs, Date.now()],
-      ),
-      this.#redis.run(keepPlace, this.#places(principal), [id, idleMs, noNodeMs]),
+      this.#redis.run(touchSession, this.#sessionKeys(record.id), [this.#limits.idleMs, Date.now()]),
+      this.#keepPlace(record),
     ]);
     return alive === 1;
   }

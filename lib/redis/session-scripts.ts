@@ -2,10 +2,12 @@
 import { script } from './connection';
 
 /**
- * Take a place for a session: in all, and of its principal. A place whose time is up counts for nothing; those in all stay
- * until a node has told of their end.
+ * Take a place for a session that is being opened: in all, and of its principal, for as long as that may take. Its time has
+ * a fraction until it is kept. A place whose time is up counts for nothing; those in all stay until a node has told of
+ * their end.
  * KEYS: notices' counter, all places, principals by session, one principal's places.
- * ARGV: id, idleMs, evictableAfterMs, limit in all, limit per principal, the principal, how long to wait for a node.
+ * ARGV: id, idleMs, evictableAfterMs, limit in all, limit per principal, the principal, how long to wait for a node, how
+ * long opening takes.
  * Returns: 1 or 0, the last notice, sessions that made room.
  */
 export const takePlace = script(`
@@ -19,16 +21,21 @@ for i = #places, 1, -1 do
   local surplus = redis.call('ZCOUNT', places[i], '(' .. now, '+inf') - tonumber(ARGV[i + 3]) + 1
   if i == 1 then surplus = surplus - #evicted end
   if surplus > 0 then
-    local oldest = redis.call('ZRANGE', places[i], '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-    if surplus > 1 or tonumber(oldest[2]) - idle > now - evictable then return { 0, reply[2] } end
-    evicted[#evicted + 1] = oldest[1]
+    local oldest = redis.call('ZRANGE', places[i], '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
+    local n = 1
+    while oldest[n] and tonumber(oldest[n + 1]) % 1 > 0 do n = n + 2 end
+    if surplus > 1 or not oldest[n] or tonumber(oldest[n + 1]) - idle > now - evictable then return { 0, reply[2] } end
+    evicted[#evicted + 1] = oldest[n]
   end
 end
+-- Where memory is full this fails, and nothing has been done.
+for _, key in ipairs(places) do redis.call('ZADD', key, now + ARGV[8] + 0.5, ARGV[1]) end
 for _, id in ipairs(evicted) do
-  for _, key in ipairs(places) do redis.call('ZREM', key, id) end
+  -- Should nobody come to end it, it gets its place back, as one that lives on.
+  redis.call('ZADD', KEYS[2], -now, id)
+  if KEYS[4] then redis.call('ZREM', KEYS[4], id) end
   reply[#reply + 1] = id
 end
-for _, key in ipairs(places) do redis.call('ZADD', key, now + idle, ARGV[1]) end
 redis.call('PEXPIRE', KEYS[2], idle + ARGV[7])
 if KEYS[4] then
   redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
@@ -39,17 +46,21 @@ end
 return reply
 `);
 
-/** Keep a place for longer. KEYS: all places, principals by session, one principal's. ARGV: id, idleMs, how long to wait for a node. */
+/**
+ * Keep a place for longer. KEYS: all places, principals by session, one principal's. ARGV: id, idleMs, how long to wait for
+ * a node. Returns 0 if it was not there any more.
+ */
 export const keepPlace = script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-for _, key in ipairs({ KEYS[1], KEYS[3] }) do
-  local till = redis.call('ZSCORE', key, ARGV[1])
-  if till and tonumber(till) > now then redis.call('ZADD', key, now + ARGV[2], ARGV[1]) end
-  redis.call('PEXPIRE', key, ARGV[2] + (key == KEYS[1] and ARGV[3] or 1000))
-end
 redis.call('PEXPIRE', KEYS[2], ARGV[2] + ARGV[3])
-return 1
+local kept = 1
+for _, key in ipairs({ KEYS[1], KEYS[3] }) do
+  redis.call('PEXPIRE', key, ARGV[2] + (key == KEYS[1] and ARGV[3] or 1000))
+  local till = redis.call('ZSCORE', key, ARGV[1])
+  if till and tonumber(till) > now then redis.call('ZADD', key, now + ARGV[2], ARGV[1]) else kept = 0 end
+end
+return kept
 `);
 
 /** Leave a place. KEYS: all places, principals by session, one principal's. ARGV: id. */
@@ -67,8 +78,12 @@ return 1
 export const claimIdle = script(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local ids = redis.call('ZRANGE', KEYS[1], '(' .. (ARGV[2] - now), now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
-for _, id in ipairs(ids) do redis.call('ZADD', KEYS[1], -now, id) end
+local found = redis.call('ZRANGE', KEYS[1], '(' .. (ARGV[2] - now), now, 'BYSCORE', 'LIMIT', 0, ARGV[1], 'WITHSCORES')
+local ids = {}
+for i = 1, #found, 2 do
+  ids[#ids + 1] = found[i]
+  redis.call('ZADD', KEYS[1], -now - tonumber(found[i + 1]) % 1, found[i])
+end
 return ids
 `);
 
@@ -76,8 +91,8 @@ return ids
 export const lifeLeft = script(`return redis.call('PTTL', KEYS[1])`);
 
 /**
- * Give up the places of sessions that have ended; the first to do so tells of it. Others may have lost theirs while they
- * lived on, and get it back.
+ * Give up the places of sessions that have ended; the first to do so tells of it, unless they were never opened. Others may
+ * have lost theirs while they lived on, and get it back.
  * KEYS: all places, principals by session. ARGV: id, how much longer it lives, …
  * Returns: id and principal or '' of each that has ended, …
  */
@@ -87,11 +102,16 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local ended = {}
 for i = 1, #ARGV, 2 do
   local id, left = ARGV[i], tonumber(ARGV[i + 1])
-  if left > 0 then
-    redis.call('ZADD', KEYS[1], 'XX', now + left, id)
-  elseif redis.call('ZREM', KEYS[1], id) == 1 then
-    ended[#ended + 1] = id
-    ended[#ended + 1] = redis.call('HGET', KEYS[2], id) or ''
+  local score = redis.call('ZSCORE', KEYS[1], id)
+  local opening = score and tonumber(score) % 1
+  if score and left > 0 then
+    redis.call('ZADD', KEYS[1], now + left + opening, id)
+  elseif score then
+    if opening == 0 then
+      ended[#ended + 1] = id
+      ended[#ended + 1] = redis.call('HGET', KEYS[2], id) or ''
+    end
+    redis.call('ZREM', KEYS[1], id)
     redis.call('HDEL', KEYS[2], id)
   end
 end
@@ -131,8 +151,9 @@ return fields
 /** KEYS: the session, its stream's events and state. ARGV: idleMs, the node's time. Returns 0 if it has ended. */
 export const touchSession = script(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[1], 't', ARGV[2])
+-- Where memory is full a script may begin with this, and what it has begun it may end.
 for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
+redis.call('HSET', KEYS[1], 't', ARGV[2])
 return 1
 `);
 

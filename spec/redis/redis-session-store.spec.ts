@@ -1,6 +1,7 @@
 /** The store in Redis: records, caps and what is unreadable. */
 import type { RedisSessionStore } from 'express-mcp/redis';
 import type { SharedSettings } from '../../lib/sessions/shared-store';
+import { UnavailableError } from '../../lib/protocol/errors';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
 import { createRecord, describeSessionStore } from '../support/session-store-contract';
@@ -69,6 +70,66 @@ describeRedis('The store in Redis', () => {
     // Milliseconds are the grain of its clock: the order of equals is that of their ids.
     const { opened, evicted } = await store.shared.open(createRecord('3'));
     expect([opened, evicted.length]).toEqual([true, 1]);
+  });
+
+  it('takes no places for sessions that come too late, and tells of none', async () => {
+    prefix += 1;
+    const [store, other] = [
+      join({ maxSessionsPerPrincipal: 3 }),
+      join({ maxSessionsPerPrincipal: 3, evictableAfterMs: 0 }),
+    ];
+    await store!.shared.open(createRecord('there', { principal: 'carol' }));
+    await redis.command('CLIENT', 'PAUSE', '1100', 'ALL');
+    const late = ['a', 'b'].map((id) => store!.shared.open(createRecord(id, { principal: 'carol' })));
+    for (const opening of await Promise.allSettled(late)) expect(opening.status).toBe('rejected');
+    const all = `{caps:${prefix}}:all`;
+    await redis.command('PING');
+    expect(await redis.command('ZRANGE', all, '0', '-1')).toEqual(['there']);
+    expect(await redis.command('HKEYS', `{caps:${prefix}}:owners`)).toEqual(['there']);
+    expect((await other!.shared.open(createRecord('c', { principal: 'carol' }))).evicted).toEqual([]);
+    // Their node has died meanwhile: one of them had a record already.
+    const ago = (ms: number) => String(Date.now() - ms + 0.5);
+    await redis.command('ZADD', all, ago(1_000), 'never', ago(2_000), 'nearly');
+    await redis.command('SET', `{caps:${prefix}:nearly}`, '', 'PX', '60000');
+    expect(await other!.shared.endIdle()).toEqual({ ended: [], more: false });
+    await redis.command('DEL', `{caps:${prefix}:nearly}`);
+    await redis.command('ZINCRBY', all, '-60000', 'nearly');
+    expect(await other!.shared.endIdle()).toEqual({ ended: [], more: false });
+    expect(await redis.command('ZRANGEBYSCORE', all, '(0', '+inf')).toEqual(['there', 'c']);
+  });
+
+  it('lets what is being opened make no room', async () => {
+    prefix += 1;
+    const store = join({ maxSessions: 2, evictableAfterMs: 0 });
+    const all = `{caps:${prefix}}:all`;
+    await redis.command('ZADD', all, String(Date.now() + 6_000.5), 'opening');
+    await store.shared.open(createRecord('1'));
+    expect((await store.shared.open(createRecord('2'))).evicted).toEqual(['1']);
+    // Whoever had to end it has died: it gets its place back.
+    expect(Number(await redis.command('ZSCORE', all, '1'))).toBeLessThan(0);
+    await redis.command('ZINCRBY', all, '11000', '1');
+    expect(await store.shared.endIdle()).toEqual({ ended: [], more: false });
+    expect(Number(await redis.command('ZSCORE', all, '1'))).toBeGreaterThan(Date.now());
+  });
+
+  it('changes nothing where memory is full, but that what is in use lives on', async () => {
+    prefix += 1;
+    const store = join({ maxSessions: 2, evictableAfterMs: 0 });
+    const record = createRecord('1', { principal: 'alice' });
+    await store.shared.open(record);
+    await store.shared.open(createRecord('2'));
+    const all = `{caps:${prefix}}:all`;
+    const before = await redis.command('ZRANGE', all, '0', '-1', 'WITHSCORES');
+    await redis.command('PEXPIRE', `{caps:${prefix}:1}`, '10000');
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    try {
+      await expect(store.shared.open(createRecord('3'))).rejects.toThrow(UnavailableError);
+      expect(await redis.command('ZRANGE', all, '0', '-1', 'WITHSCORES')).toEqual(before);
+      expect(await store.shared.touch(record)).toBe(true);
+      expect(await redis.command('PTTL', `{caps:${prefix}:1}`)).toBeGreaterThan(10_000);
+    } finally {
+      await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    }
   });
 
   it('lets sessions end by themselves', async () => {
