@@ -12,6 +12,9 @@ const ownStreamId = '0';
 /** A node that has shown no sign of life for this long is gone. */
 const aliveMs = 6_000;
 
+/** How much longer than a finished one the stream of a call is kept whose node says nothing of it. */
+const runningMs = 30_000;
+
 /** Latest notices remembered; who has missed more than that hears of the latest only. */
 const maxNotices = 10_000;
 
@@ -33,16 +36,20 @@ export function createRedisStreams(
     keys.streamState(id, streamId),
   ];
 
+  /** When this node's last sign of life was taken, if it was, and since when none has been missing. */
+  let beatAt: number | undefined;
+  let steadySince = 0;
+
   return {
     async appendReply(id, streamId, { events, requestIds, finished }: StreamBatch) {
-      const { idleMs, historyMs, streamLimit, streamBytes } = settings();
+      const { historyMs, streamLimit, streamBytes } = settings();
       const wake = JSON.stringify({ kind: 'wake', id, streamId });
       const reply = await redis.run(appendReply, keysOf(id, streamId), [
         node,
         // One per line: JSON has no line breaks of its own.
         requestIds.map((requestId) => JSON.stringify(requestId)).join('\n'),
         finished ? 1 : 0,
-        idleMs,
+        historyMs + runningMs,
         historyMs,
         streamLimit,
         streamBytes,
@@ -50,7 +57,8 @@ export function createRedisStreams(
         wake,
         ...events.flatMap(({ position, json }) => [position, json]),
       ]);
-      return reply !== -1;
+      if (reply === -1) return 'ended';
+      return reply === -2 ? 'abandoned' : 'told';
     },
 
     async appendOwn(id, { events, writer, before }, read, written) {
@@ -112,12 +120,19 @@ export function createRedisStreams(
 
     async isAlive(other) {
       if ((await redis.run(isBeating, [keys.node(other)], [])) === 1) return true;
-      // Redis may have been away for longer than a sign of life holds; whoever listens lives.
+      const now = Date.now();
+      // Redis was there all the time, and so was this node: the other was not.
+      if (beatAt !== undefined && now - beatAt < aliveMs && now - steadySince >= aliveMs) return false;
+      // Nobody may have been able to show a sign of life for as long as one holds; whoever listens lives.
       return (await redis.publish(keys.nodeChannel + other, JSON.stringify({ kind: 'ping' }))) > 0;
     },
 
     async beat() {
+      const last = beatAt;
+      beatAt = undefined;
       await redis.run(beat, [keys.node(node)], [aliveMs]);
+      beatAt = Date.now();
+      if (last === undefined || beatAt - last >= aliveMs) steadySince = beatAt;
     },
 
     async publish(notice, count) {

@@ -21,14 +21,20 @@ end
 `;
 
 /**
- * The node that runs a call appends to its reply's stream. What is there already is not appended twice.
- * KEYS: session, events, state. ARGV: node, ids of the requests, finished (1 or 0), idleMs, historyMs, limit, bytes,
- * prefix of nodes' channels, message, position, text, …
+ * The node that runs a call appends to its reply's stream, or says that it still runs. What is there already is not
+ * appended twice.
+ * KEYS: session, events, state. ARGV: node, ids of the requests, finished (1 or 0), how long it is kept while it runs and
+ * after its end, limit, bytes, prefix of nodes' channels, message, position, text, …
+ * Returns: -1 the session has ended, -2 the node was taken for dead.
  */
 export const appendReply = script(`
-if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
 local events, state = KEYS[2], KEYS[3]
-if redis.call('HGET', state, 'f') == '1' then return 0 end
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  redis.call('DEL', events, state)
+  return -1
+end
+local finished, abandoned = unpack(redis.call('HMGET', state, 'f', 'x'))
+if finished == '1' then return abandoned and -2 or 0 end
 local last = tonumber(redis.call('HGET', state, 'p') or '0')
 local bytes = tonumber(redis.call('HGET', state, 'b') or '0')
 local limit, most = tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -146,7 +152,7 @@ for id in string.gmatch(redis.call('HGET', state, 'r'), '[^\\n]+') do
   last = last + 1
   redis.call('XADD', events, last .. '-0', 'j', ARGV[3] .. id .. ARGV[4], 'k', '')
 end
-redis.call('HSET', state, 'f', '1', 'p', last)
+redis.call('HSET', state, 'f', '1', 'p', last, 'x', '1')
 redis.call('PEXPIRE', events, ARGV[2])
 redis.call('PEXPIRE', state, ARGV[2])
 return 1

@@ -39,6 +39,10 @@ export class NodeReplies {
       streamId,
       requestIds,
       limit: limits.historyLimit,
+      onAbandoned() {
+        stream.leave();
+        session.dropStream(streamId);
+      },
       onDone: () => void this.#logs.delete(key),
     });
     this.#logs.set(key, log);
@@ -157,6 +161,12 @@ export class NodeReplies {
       copy.end();
       this.#copies.delete(key);
     }
+  }
+
+  /** What runs here still runs. */
+  keep(): void {
+    const now = Date.now();
+    for (const log of this.#logs.values()) log.keep(now);
   }
 
   /** End the streams whose nodes are dead: with errors, for whoever reads them here. */

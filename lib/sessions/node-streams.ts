@@ -228,6 +228,7 @@ export class NodeStreams {
   async #beat(): Promise<void> {
     const { streams } = this.#options.shared;
     this.#notices.beat();
+    this.#replies.keep();
     try {
       await streams.beat();
       await this.#replies.buryDead();

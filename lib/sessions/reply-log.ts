@@ -10,6 +10,9 @@ const batchLimit = 100;
 /** Attempts in a row; the client that comes back later finds its stream broken off. */
 const maxAttempts = 120;
 
+/** How often the store is told that a call runs of which there is nothing else to tell. */
+const keepEveryMs = 15_000;
+
 export interface ReplyLogOptions {
   readonly streams: SharedStreams;
   readonly id: string;
@@ -17,6 +20,8 @@ export interface ReplyLogOptions {
   readonly requestIds: () => RequestId[];
   /** Events waiting for the store; the oldest go first, as they would there. */
   readonly limit: number;
+  /** This node was taken for dead: another has answered, and what this one says is not to be heard. */
+  readonly onAbandoned: () => void;
   /** All is told, or given up. */
   readonly onDone: (log: ReplyLog) => void;
 }
@@ -27,8 +32,10 @@ export class ReplyLog implements StreamLog {
   readonly #pending: SessionEvent[] = [];
   #finished = false;
   #over = false;
+  #toldAt = Date.now();
   readonly #pause = new Pause();
   #running: Promise<void> | undefined;
+  #isKnown = false;
   #settleKnown!: (known: boolean) => void;
   /** Settles when the store knows of the stream, so that any node can resume it; false: it never will. */
   readonly known = new Promise<boolean>((resolve) => (this.#settleKnown = resolve));
@@ -51,6 +58,11 @@ export class ReplyLog implements StreamLog {
   finish(): void {
     this.#finished = true;
     this.#run();
+  }
+
+  /** The call still runs: what the store has of it is to stay there. */
+  keep(now: number): void {
+    if (now - this.#toldAt >= keepEveryMs) this.#run();
   }
 
   /** Give up what is not told yet. */
@@ -79,22 +91,27 @@ export class ReplyLog implements StreamLog {
   }
 
   async #tell(): Promise<void> {
-    const { streams, id, streamId, requestIds } = this.#options;
+    const { streams, id, streamId, requestIds, onAbandoned } = this.#options;
     // The first event usually comes in the same turn.
     await new Promise(setImmediate);
     for (let attempts = 0; attempts < maxAttempts && !this.#over;) {
       const events = this.#pending.splice(0, batchLimit);
       const finished = this.#finished && this.#pending.length === 0;
       try {
-        const goesOn = await streams.appendReply(id, streamId, { events, requestIds: requestIds(), finished });
+        const reply = await streams.appendReply(id, streamId, { events, requestIds: requestIds(), finished });
         attempts = 0;
-        this.#settleKnown(goesOn);
-        if (!goesOn || finished) this.#over = true;
+        this.#toldAt = Date.now();
+        this.#isKnown = reply === 'told';
+        this.#settleKnown(this.#isKnown);
+        if (reply !== 'told' || finished) this.#over = true;
+        if (reply === 'abandoned') onAbandoned();
         if (this.#over || (this.#pending.length === 0 && !this.#finished)) return;
       } catch {
         // The store has said what is wrong with it. What it has got already it will not take twice.
         attempts += 1;
         this.#pending.unshift(...events);
+        // That the call runs can be told the next time.
+        if (this.#isKnown && this.#pending.length === 0 && !this.#finished) return;
         await this.#pause.wait();
       }
     }

@@ -116,8 +116,12 @@ export interface ReadStream {
 
 /** Streams and notices of all nodes. */
 export interface SharedStreams {
-  /** @returns False if the session has ended. */
-  appendReply(id: string, streamId: string, batch: StreamBatch): Promise<boolean>;
+  /**
+   * By the node that runs the call, which says so at least every half minute, with events or without.
+   *
+   * @returns Whether it is told; not if the session has ended, or this node was taken for dead and the call is answered.
+   */
+  appendReply(id: string, streamId: string, batch: StreamBatch): Promise<'told' | 'ended' | 'abandoned'>;
   /** To the session's own stream, by the node that holds it. @returns What has been appended after `read`. */
   appendOwn(id: string, batch: OwnBatch, read: number, written: number): Promise<SessionEvent[] | 'ended' | 'taken'>;
   /**

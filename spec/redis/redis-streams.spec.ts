@@ -56,6 +56,81 @@ describeRedis('Streams in Redis', () => {
     expect(await store.shared.streams.hold('a', '0', 0)).toBeUndefined();
   });
 
+  const batch = (position: number, finished = false) => ({
+    events: [{ position, json: `${position}` }],
+    requestIds: [7],
+    finished,
+  });
+  const replyKeys = (streamId: string) => ['e', 's'].map((kind) => `{streams:${made}:a}:${kind}:${streamId}`);
+
+  it('of running calls are kept for as long as they are spoken of, however short the sessions’ lives are', async () => {
+    const idle = redis.createStore({ prefix: `streams:${made}` });
+    const settings = {
+      maxSessions: 9,
+      maxSessionsPerPrincipal: 9,
+      streamLimit: 9,
+      streamBytes: 999,
+      evictableAfterMs: 1,
+    };
+    idle.shared.join({ ...settings, idleMs: 50, historyMs: 1_000, hear() {}, onError() {} });
+    const { streams } = idle.shared;
+    const livesFor = async () => {
+      const lives = await Promise.all(replyKeys('r').map((key) => redis.command('PTTL', key)));
+      return lives.map((ms) => Math.ceil(Number(ms) / 1_000));
+    };
+    await streams.appendReply('a', 'r', batch(1));
+    expect(await livesFor()).toEqual([31, 31]);
+    for (const key of replyKeys('r')) await redis.command('PEXPIRE', key, '5000');
+    expect(await streams.appendReply('a', 'r', { ...batch(1), events: [] })).toBe('told');
+    expect(await livesFor()).toEqual([31, 31]);
+    expect(await streams.appendReply('a', 'r', batch(2, true))).toBe('told');
+    expect(await livesFor()).toEqual([1, 1]);
+  });
+
+  it('are forgotten by the call that hears that its session has ended', async () => {
+    await store.shared.streams.appendReply('a', 'r', batch(1));
+    await another.shared.end('a', 'client');
+    expect(await store.shared.streams.appendReply('a', 'r', batch(2))).toBe('ended');
+    expect(await redis.command('EXISTS', ...replyKeys('r'))).toBe(0);
+  });
+
+  it('are answered once: by the call, however often it says so, or for it', async () => {
+    const { node, streams } = store.shared;
+    for (const streamId of ['r', 's']) await streams.appendReply('a', streamId, batch(1));
+    for (let times = 0; times < 2; times += 1) expect(await streams.appendReply('a', 'r', batch(2, true))).toBe('told');
+    await another.shared.streams.abandon('a', 'r', node);
+    await another.shared.streams.abandon('a', 's', node);
+    for (let times = 0; times < 2; times += 1)
+      expect(await streams.appendReply('a', 's', batch(2, true))).toBe('abandoned');
+    expect(texts((await streams.read('a', 'r', 0)).events)).toEqual(['1', '2']);
+    expect(texts((await streams.read('a', 's', 0)).events)).toEqual(['1', expect.stringContaining('has ended')]);
+  });
+
+  it('belong to a dead node where that shows no sign of life, although something listens in its name', async () => {
+    const { streams } = store.shared;
+    const theirs = another.shared;
+    await theirs.streams.beat();
+    const now = jest.spyOn(Date, 'now');
+    const start = performance.timeOrigin + performance.now();
+    const at = async (ms: number) => {
+      now.mockReturnValue(start + ms);
+      await streams.beat();
+      return streams.isAlive(theirs.node);
+    };
+    try {
+      expect(await at(0)).toBe(true);
+      await redis.command('DEL', `streams:${made}:node:${theirs.node}`);
+      expect([await at(2_000), await at(5_000)]).toEqual([true, true]);
+      expect([await at(6_000), await at(8_000)]).toEqual([false, false]);
+      // This node has been away as well: nobody could tell.
+      expect([await at(20_000), await at(25_000), await at(26_000)]).toEqual([true, true, false]);
+      await theirs.streams.beat();
+      expect(await at(28_000)).toBe(true);
+    } finally {
+      now.mockRestore();
+    }
+  });
+
   const notice = (data: unknown, mergeKey?: string): SharedNotice => ({
     message: { jsonrpc: '2.0', method: 'notifications/message', params: { data } },
     mergeKey,

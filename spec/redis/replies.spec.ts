@@ -34,6 +34,11 @@ describeRedis('A reply that becomes a stream', () => {
           ctx.progress(2);
           return 'done';
         });
+        server.registerTool('report-and-wait', { description: 'Reports, and waits' }, async (_, ctx) => {
+          ctx.progress(1);
+          await released;
+          return 'done';
+        });
       },
     });
     session = await legacySession(cluster);
@@ -111,6 +116,44 @@ describeRedis('A reply that becomes a stream', () => {
     await ended;
     expect(errors.filter((error) => !String(error).includes('Redis: '))).toEqual([]);
     expect(textOf(await modern(cluster.nodes[0]!).callTool('echo', { text: 'alive' }))).toContain('alive');
+  });
+
+  it('is answered once, although its node was only taken for dead', async () => {
+    const reply = await call('report-and-wait');
+    await reply.find(progressed);
+    const [first, other] = cluster.nodes.map(({ sessions }) => sessions.shared);
+    const [, streamId] = reply.events[0]!.id!.split('.');
+    await other!.streams.abandon(session.sessionId, streamId!, first!.node);
+    const resumed = await get(1, reply.events[0]!.id!);
+    await reply.ended;
+    goOn();
+    await cluster.nodes[0]!.router.close();
+    await resumed.find(({ id }) => id === 7);
+    await resumed.ended;
+    const again = await get(2, reply.events[0]!.id!);
+    await again.ended;
+    for (const { events } of [resumed, again])
+      expect(events.flatMap(({ message }) => (message?.id === 7 ? message.error?.message : []))).toEqual([
+        expect.stringContaining('has ended'),
+      ]);
+  });
+
+  it('is the same on its own node, once that knows that it was taken for dead', async () => {
+    const reply = await call('report-and-wait');
+    await reply.find(progressed);
+    const [first, other] = cluster.nodes.map(({ sessions }) => sessions.shared);
+    const [, streamId] = reply.events[0]!.id!.split('.');
+    await other!.streams.abandon(session.sessionId, streamId!, first!.node);
+    const told = jest.spyOn(first!.streams, 'appendReply');
+    goOn();
+    await eventually(() => told.mock.results.length > 0);
+    expect(await told.mock.results[0]!.value).toBe('abandoned');
+    await reply.ended;
+    const again = await get(0, reply.events[0]!.id!);
+    await again.ended;
+    expect(again.events.flatMap(({ message }) => message?.error?.message ?? [])).toEqual([
+      expect.stringContaining('has ended'),
+    ]);
   });
 
   describe('and lets its connection go', () => {

@@ -9,19 +9,20 @@ const limits = { waitingLimit: 100, waitingBytes: 10_000, historyLimit: 100, his
 describe('A reply’s log', () => {
   let told: StreamBatch[];
   let away: boolean;
-  let goesOn: boolean;
+  let reply: 'told' | 'ended' | 'abandoned';
+  let abandoned: number;
   let attempts: number;
   let done: number;
   let stream: Stream;
   let log: ReplyLog;
   beforeEach(() => {
-    [told, away, goesOn, attempts, done] = [[], false, true, 0, 0];
+    [told, away, reply, attempts, done, abandoned] = [[], false, 'told', 0, 0, 0];
     const streams = {
       async appendReply(_id: string, _streamId: string, batch: StreamBatch) {
         attempts += 1;
         if (away) throw new Error('away');
         told.push(batch);
-        return goesOn;
+        return reply;
       },
     };
     log = new ReplyLog({
@@ -30,6 +31,7 @@ describe('A reply’s log', () => {
       streamId: 'stream',
       requestIds: () => [7],
       limit: 3,
+      onAbandoned: () => (abandoned += 1),
       onDone: () => (done += 1),
     });
     stream = new Stream(limits);
@@ -58,13 +60,35 @@ describe('A reply’s log', () => {
     expect(texts()).toEqual(['2', '3', '4']);
   });
 
-  it('is over when the session is', async () => {
-    goesOn = false;
+  it.each([
+    ['when the session is', 'ended', 0],
+    ['when the node was taken for dead, and says so', 'abandoned', 1],
+  ] as const)('is over %s', async (_, why, times) => {
+    reply = why;
     expect(await log.known).toBe(false);
     await eventually(() => done === 1);
+    expect(abandoned).toBe(times);
     stream.send('late');
     await log.told;
     expect(attempts).toBe(1);
+  });
+
+  it('says now and then that the call runs, and does not mind if that fails', async () => {
+    expect(await log.known).toBe(true);
+    await log.told;
+    const told = attempts;
+    log.keep(Date.now() + 14_000);
+    await log.told;
+    expect(attempts).toBe(told);
+    away = true;
+    log.keep(Date.now() + 15_000);
+    await log.told;
+    expect(attempts).toBe(told + 1);
+    away = false;
+    log.keep(Date.now() + 15_000);
+    await log.told;
+    expect(attempts).toBe(told + 2);
+    expect(texts()).toEqual([]);
   });
 
   it('gives up when its node does, and leaves no timer', async () => {
