@@ -26,6 +26,8 @@ export interface ConnectionOptions {
   /** Hears what is published on the channels. */
   readonly channels: readonly string[];
   readonly hear: (message: string) => void;
+  /** What is kept at these keys is none of ours. @returns True if it is gone now. */
+  readonly onSpoiled: (keys: readonly string[]) => Promise<boolean>;
   /** The subscriber was away, and is back. */
   readonly onReturn: () => void;
   /** A connection that has not answered for so long leads nowhere. @default 5_000 */
@@ -37,6 +39,14 @@ const maxCommands = 10_000;
 
 /** Between the same complaint and the next, in milliseconds. */
 const complaintIntervalMs = 10_000;
+
+/** What Redis says of keys of another type, and of text where a number has to be; on whatever line of a script. */
+const spoiled =
+  /^WRONGTYPE|^ERR .*(attempt to|bad argument|not an integer|not a (valid )?float|Invalid stream ID|ID specified in XADD)/;
+
+function isSpoiled(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof Error && spoiled.test(error.cause.message);
+}
 
 /** Owns both connections; ends with {@link Connection.close}. */
 export class Connection {
@@ -100,7 +110,7 @@ export class Connection {
 
   run(what: Script, keys: string[], args: readonly (string | number)[]): Promise<unknown> {
     const input = { keys, arguments: args.map(String) };
-    return this.#bounded(async (commands) => {
+    return this.#unspoiled(keys, async (commands) => {
       try {
         return await commands.evalSha(what.sha, input);
       } catch (error) {
@@ -111,12 +121,22 @@ export class Connection {
   }
 
   readHash(key: string): Promise<Record<string, string>> {
-    return this.#bounded((commands) => commands.hGetAll(key));
+    return this.#unspoiled([key], (commands) => commands.hGetAll(key));
   }
 
   /** @returns How many hear it. */
   publish(channel: string, message: string): Promise<number> {
     return this.#bounded((commands) => commands.publish(channel, message));
+  }
+
+  /** Once more, without what was none of ours. */
+  async #unspoiled<T>(keys: readonly string[], command: (commands: Client) => Promise<T>): Promise<T> {
+    try {
+      return await this.#bounded(command);
+    } catch (error) {
+      if (!isSpoiled(error) || !(await this.#options.onSpoiled(keys))) throw error;
+      return this.#bounded(command);
+    }
   }
 
   /** @throws {UnavailableError} after the time limit at the latest. What was sent may still be carried out. */

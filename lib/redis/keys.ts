@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 export interface Keys {
   /** All of a session's keys have its tag. */
   session(id: string): string;
+  /** The session that a key belongs to, if it is one's. */
+  sessionOf(key: string): string | undefined;
   stream(id: string, streamId: string): string;
   streamState(id: string, streamId: string): string;
   /** What counts for the whole of a store. */
@@ -27,8 +29,8 @@ export interface Keys {
   readonly broadcastChannel: string;
 }
 
-/** Session ids that may be looked up: ours are shorter, and have no braces. */
-const lookedUp = /^[\x20-\x7a\x7c\x7e]{1,128}$/;
+/** Session ids that may be looked up: of the letters that ours have. Any other could be part of another store's key. */
+const lookedUp = /^[\w-]{1,128}$/;
 
 export function isSessionId(id: string): boolean {
   return lookedUp.test(id);
@@ -37,6 +39,11 @@ export function isSessionId(id: string): boolean {
 export function createKeys(prefix: string): Keys {
   return {
     session: (id) => `{${prefix}:${id}}`,
+    sessionOf(key) {
+      const start = `{${prefix}:`;
+      const id = key.slice(start.length).split('}')[0]!;
+      return key.startsWith(start) && isSessionId(id) ? id : undefined;
+    },
     stream: (id, streamId) => `{${prefix}:${id}}:e:${streamId}`,
     streamState: (id, streamId) => `{${prefix}:${id}}:s:${streamId}`,
     all: `{${prefix}}:all`,

@@ -56,6 +56,8 @@ export function decodeRecord(id: string, fields: Fields): SessionRecord | undefi
   if (typeof revision !== 'string' || findRevision(revision)?.era !== 'legacy') return undefined;
   if (principal !== undefined && typeof principal !== 'string') return undefined;
   if (!isObject(clientInfo) || !isObject(capabilities)) return undefined;
+  // Where its notices begin.
+  if (fields.q !== undefined && !/^\d{1,16}$/.test(fields.q)) return undefined;
   if (fields.l !== undefined && !loggingLevels.includes(fields.l as LoggingLevel)) return undefined;
   return {
     id,

@@ -73,6 +73,7 @@ export class RedisSessionStore implements SessionStore {
       commandTimeoutMs,
       channels: [this.#keys.broadcastChannel, this.#keys.nodeChannel + node],
       hear: (text) => this.#hear(text),
+      onSpoiled: (keys) => this.#endSpoiled(keys),
       onReturn: () => this.#limits.hear({ kind: 'resync' }),
       onError: (error) => this.#limits.onError(error),
     });
@@ -201,22 +202,33 @@ export class RedisSessionStore implements SessionStore {
     return (await this.#redis.run(keepPlace, this.#places(principal), [id, this.#limits.idleMs, noNodeMs])) === 1;
   }
 
-  async #end(id: string, message: NodeMessage): Promise<SessionRecord | undefined> {
+  /** A session whose data is none of ours has ended, as far as anybody can tell. */
+  async #endSpoiled(keys: readonly string[]): Promise<boolean> {
+    const id = this.#keys.sessionOf(keys[0]!);
+    if (id === undefined) return false;
+    await this.#end(id, { kind: 'ended', id, reason: 'expired' }, keys);
+    return true;
+  }
+
+  /** @param more Keys that go with it. */
+  async #end(id: string, message: NodeMessage, more: readonly string[] = []): Promise<SessionRecord | undefined> {
     if (!isSessionId(id)) return undefined;
     const args = [this.#keys.broadcastChannel, JSON.stringify(message)];
-    const flat = (await this.#redis.run(endSession, this.#sessionKeys(id), args)) as string[]; // HGETALL within Lua: field, value, …
+    const flat = (await this.#redis.run(endSession, [...this.#sessionKeys(id), ...more], args)) as string[]; // HGETALL within Lua: field, value, …
     const fields = Object.fromEntries(flat.flatMap((field, n) => (n % 2 === 0 ? [[field, flat[n + 1]!]] : [])));
     const record = decodeRecord(id, fields);
-    if (flat.length > 0) await this.#redis.run(leavePlace, this.#places(record?.principal), [id]);
+    if (flat.length === 0) return undefined;
+    const owner = (await this.#redis.run(leavePlace, this.#places(record?.principal), [id])) as string | null;
+    // Whoever's it was, if that could not be read.
+    if (record === undefined && owner !== null) await this.#redis.run(leavePlace, this.#places(owner), [id]);
     return record;
   }
 
   async #touch(record: SessionRecord): Promise<boolean> {
-    const [alive] = await Promise.all([
-      this.#redis.run(touchSession, this.#sessionKeys(record.id), [this.#limits.idleMs, Date.now()]),
-      this.#keepPlace(record),
-    ]);
-    return alive === 1;
+    const lives = [this.#limits.idleMs, Date.now()];
+    if ((await this.#redis.run(touchSession, this.#sessionKeys(record.id), lives)) !== 1) return false;
+    await this.#keepPlace(record);
+    return true;
   }
 
   async #endIdle(): Promise<{ ended: { id: string; principal: string | undefined }[]; more: boolean }> {

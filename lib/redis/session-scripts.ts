@@ -63,12 +63,13 @@ end
 return kept
 `);
 
-/** Leave a place. KEYS: all places, principals by session, one principal's. ARGV: id. */
+/** Leave a place. KEYS: all places, principals by session, one principal's. ARGV: id. Returns whose it was, if it was somebody's. */
 export const leavePlace = script(`
+local principal = redis.call('HGET', KEYS[2], ARGV[1])
 redis.call('ZREM', KEYS[1], ARGV[1])
 redis.call('HDEL', KEYS[2], ARGV[1])
 if KEYS[3] then redis.call('ZREM', KEYS[3], ARGV[1]) end
-return 1
+return principal
 `);
 
 /**
@@ -139,10 +140,18 @@ if holder then redis.call('PUBLISH', ARGV[1] .. holder, ARGV[2]) end
 return 1
 `);
 
-/** End a session, and tell every node. KEYS: the session, its stream's events and state. ARGV: channel, message. Returns its fields. */
+/**
+ * End a session, and tell every node. KEYS: the session, its stream's events and state, and what else goes with it.
+ * ARGV: channel, message. Returns its fields.
+ */
 export const endSession = script(`
-local fields = redis.call('HGETALL', KEYS[1])
-if #fields == 0 then return fields end
+local fields = redis.pcall('HGETALL', KEYS[1])
+if fields.err then
+  -- None of ours, and gone with the rest.
+  fields = { '', '' }
+elseif #fields == 0 then
+  return fields
+end
 redis.call('DEL', unpack(KEYS))
 redis.call('PUBLISH', ARGV[1], ARGV[2])
 return fields

@@ -123,6 +123,8 @@ for _, node in ipairs({ owner or '', before or '' }) do
   if node ~= '' and node ~= ARGV[1] then redis.call('PUBLISH', ARGV[4] .. node, ARGV[5]) end
 end
 local finished, last, written = unpack(redis.call('HMGET', state, 'f', 'p', 'w'))
+-- What are no numbers are none of ours, and this says so.
+local _ = (last or 0) + (written or 0) + seen
 return { owner or '', finished or '0', last or '0', written or '0', seen, known and '1' or '0' }
 `);
 

@@ -34,6 +34,7 @@ describeRedis('A connection to Redis', () => {
       silentMs: 100,
       channels: ['news'],
       hear: (message) => heard.push(message),
+      onSpoiled: () => Promise.resolve(false),
       onReturn: () => (returns += 1),
       onError: (error) => errors.push(error),
     });

@@ -108,7 +108,7 @@ export function describeSessionStore(
     });
 
     it('many at once do not disturb each other', async () => {
-      const ids = Array.from({ length: 50 }, (_, n) => `session ${n}`);
+      const ids = Array.from({ length: 50 }, (_, n) => `session-${n}`);
       await Promise.all(ids.map((id) => store.create(createRecord(id, { principal: id }))));
       await Promise.all(ids.map((id) => store.update(createRecord(id, { principal: id, initialized: true }))));
       await Promise.all(ids.filter((_, n) => n % 2 === 0).map((id) => store.delete(id)));
