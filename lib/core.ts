@@ -3,7 +3,7 @@ import type { Authorizer, ReadAuthorizer } from './authorizer/decisions';
 import type { Ask } from './call-context';
 import type { Context } from './context';
 import type { CacheHints } from './declarations';
-import type { EncodedResult } from './protocol/json-rpc';
+import { EncodedResult } from './protocol/json-rpc';
 import type { Registry } from './registry';
 import type { JsonRpcNotification, Implementation } from './protocol/types';
 import type { RequestStates, SpentNonces } from './request-state';
@@ -36,8 +36,8 @@ export interface SpentElsewhere {
   spend(nonce: string, expiresAt: number): Promise<boolean>;
 }
 
-/** Pages of lists kept encoded; beyond, all are forgotten and made anew. */
-export const maxKept = 256;
+/** Answers kept encoded; beyond, all are forgotten and made anew. */
+const maxKept = 256;
 
 /** One server. */
 export interface ServerCore {
@@ -65,7 +65,7 @@ export interface ServerCore {
   readonly states: RequestStates;
   /** Approvals that were used: of this process, or of all that share a store, once one is mounted. */
   spent: SpentNonces | SpentElsewhere;
-  /** Answers that every caller gets, encoded once, until a list changes. At most {@link maxKept}. */
+  /** Answers that every caller gets, encoded once, until a list changes. */
   readonly kept: Map<string, EncodedResult>;
   /** How handlers ask the client. */
   readonly ask: Ask;
@@ -73,6 +73,14 @@ export interface ServerCore {
   readonly onError: (error: unknown, context?: Context) => void;
   /** The transports, each with its connections: every notice goes to all of them. */
   readonly listeners: Set<(notice: Notice) => void>;
+}
+
+/** Keep the answer that every caller gets under `key`, until a list changes. */
+export function keep(core: ServerCore, key: string, result: unknown): EncodedResult {
+  const encoded = new EncodedResult(result);
+  if (core.kept.size >= maxKept) core.kept.clear();
+  core.kept.set(key, encoded);
+  return encoded;
 }
 
 /** Send a notice to every transport. */

@@ -1,6 +1,6 @@
 /** One message in, one response or none out: the whole protocol, whatever the transport. */
 import type { CallContext, Challenge } from './call-context';
-import { maxKept } from './core';
+import { keep } from './core';
 import type { ServerCore } from './core';
 import { completionMethods } from './methods/completion';
 import { lifecycleMethods } from './methods/lifecycle';
@@ -112,11 +112,7 @@ function finished(
 ): JsonRpcResultResponse['result'] {
   if (result instanceof EncodedResult) return result;
   const complete = context.era === 'modern' ? asModern(core, result as Record<string, unknown>) : result;
-  if (key === undefined) return complete as Record<string, unknown>;
-  const encoded = new EncodedResult(complete);
-  if (core.kept.size >= maxKept) core.kept.clear();
-  core.kept.set(key, encoded);
-  return encoded;
+  return key === undefined ? (complete as Record<string, unknown>) : keep(core, key, complete);
 }
 
 /** basic, "Result Responses" and "Per-response protocol fields": every result has its type and names the server. */

@@ -66,10 +66,8 @@ describe.each(eras)('one call of a tool, %s', (era) => {
     for (let warmUp = 0; warmUp < 10; warmUp += 1) await call();
     const road = await functionsOf(call);
     expect(road).toEqual(expect.arrayContaining(['router.ts serve', 'methods/tools.ts callTool', 'http/reply.ts end']));
-    // Shown by name when they are too many.
+    // Shown by name when they are too many. V8 may count a few less: those that it has put inside others.
     expect(road.length > budget[era] ? road : []).toEqual([]);
-    // Shorter? Then the budget is, too.
-    expect(road).toHaveLength(budget[era]);
   });
 
   it('parses the body once, and the arguments once', async () => {

@@ -51,8 +51,11 @@ export function sendJson(
   status: number,
   json: string,
   headers?: OutgoingHttpHeaders,
-  start?: Uint8Array,
+  start?: Buffer,
 ): void {
+  // Two short parts are one.
+  if (start !== undefined && start.length <= shortText)
+    return sendJson(res, status, `${start.toString()}${json}`, headers);
   const body = json.length > shortText ? Buffer.from(json) : json;
   const length = Buffer.byteLength(body) + (start?.length ?? 0);
   res.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': length, ...headers });

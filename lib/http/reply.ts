@@ -239,7 +239,7 @@ export class Reply implements Open {
     sink.close();
   }
 
-  #writeJson(status: number, json: string, headers?: OutgoingHttpHeaders, start?: Uint8Array): void {
+  #writeJson(status: number, json: string, headers?: OutgoingHttpHeaders, start?: Buffer): void {
     if (this.#res.destroyed) return;
     this.#mount.reports.countRequest(status);
     sendJson(this.#res, status, json, headers, start);

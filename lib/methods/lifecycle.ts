@@ -5,6 +5,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/discover
  */
 import type { CallContext } from '../call-context';
+import { keep } from '../core';
 import type { ServerCore } from '../core';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { parseInitializeParams, parseNoParams } from '../protocol/params';
@@ -66,9 +67,14 @@ async function initialize(core: ServerCore, params: InitializeParams, context: C
     logLevel: undefined,
     subscriptions: none,
   });
+  const key = `initialize ${revision.version} ${caller.hearsServer}`;
+  return core.kept.get(key) ?? keep(core, key, introduction(core, revision, caller.hearsServer));
+}
+
+function introduction(core: ServerCore, revision: Revision, hearsServer: boolean): object {
   return {
     protocolVersion: revision.version,
-    capabilities: capabilitiesFor(core, revision, caller.hearsServer),
+    capabilities: capabilitiesFor(core, revision, hearsServer),
     serverInfo: implementationFor(core, revision),
     ...(core.instructions === undefined ? undefined : { instructions: core.instructions }),
   };

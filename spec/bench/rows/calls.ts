@@ -3,7 +3,7 @@ import type { Settings } from '../bench-server';
 import type { Contender } from '../contenders';
 import { echoCall, legacyRequest, modernRequest } from '../load/requests';
 import type { WireRequest } from '../load/requests';
-import { beginSessions } from '../load/sessions';
+import { beginSessions, endSessions } from '../load/sessions';
 import type { Row } from '../row';
 
 const modern = () => [modernRequest('tools/call', echoCall)];
@@ -12,6 +12,13 @@ const session = (port: number) => inSessions(port, 50);
 /** Calls in so many sessions, in turn. */
 async function inSessions(port: number, count: number): Promise<WireRequest[]> {
   return (await beginSessions(port, count)).map((id) => legacyRequest(id, 'tools/call', echoCall));
+}
+
+/** Calls in the one session that is left of so many: the server has seen as much as one where all live. */
+async function inOneOf(port: number, count: number): Promise<WireRequest[]> {
+  const [left, ...others] = await beginSessions(port, count);
+  await endSessions(port, others);
+  return [legacyRequest(left!, 'tools/call', echoCall)];
 }
 
 /** It speaks up to 2025-06-18, and answers with JSON those who take nothing else. */
@@ -34,7 +41,7 @@ const raw: Contender = { server: 'raw-http', requests: modern };
 const express = { modern: ours(modern), session: ours(session) };
 // Small differences: each on a server of its own, which has seen as much as the other.
 const few: Contender = { ...ours(modern), alone: true };
-const oneSession: Contender = { ...ours((port) => inSessions(port, 1)), alone: true };
+const oneSession: Contender = { ...ours((port, { sessions }) => inOneOf(port, sessions)), alone: true };
 const manySessions: Contender = { ...ours((port, { sessions }) => inSessions(port, sessions)), alone: true };
 const sdk1: Contender = { server: 'official-1', requests: session };
 const mcpLite: Contender = { server: 'mcp-lite', requests: mcpLiteCalls };
