@@ -19,7 +19,8 @@ export interface Keys {
   readonly notices: string;
   /** The latest that have none. */
   readonly said: string;
-  readonly saidBytes: string;
+  /** Their bytes, the number of the last, and of the last that is forgotten. */
+  readonly saidState: string;
   /** How many notices of a node have been told. */
   told(node: string): string;
   spent(nonce: string): string;
@@ -52,7 +53,7 @@ export function createKeys(prefix: string): Keys {
     seq: `{${prefix}}:seq`,
     notices: `{${prefix}}:notices`,
     said: `{${prefix}}:said`,
-    saidBytes: `{${prefix}}:said:bytes`,
+    saidState: `{${prefix}}:said:state`,
     told: (node) => `{${prefix}}:told:${node}`,
     spent: (nonce) => `${prefix}:spent:${nonce}`,
     node: (node) => `${prefix}:node:${node}`,

@@ -141,7 +141,7 @@ export function createRedisStreams(
       const [before, ...after] = text.split(`"seq":${mark},`) as [string, ...string[]];
       await redis.run(
         publishNotice,
-        [keys.seq, keys.notices, keys.said, keys.saidBytes, keys.told(node)],
+        [keys.seq, keys.notices, keys.said, keys.saidState, keys.told(node)],
         [
           keys.broadcastChannel,
           `${before}"seq":`,
@@ -159,12 +159,13 @@ export function createRedisStreams(
     },
 
     async noticesSince(seq) {
-      const [last, ...rest] = (await redis.run(noticesSince, [keys.seq, keys.notices, keys.said], [seq])) as string[];
+      const kept = [keys.seq, keys.notices, keys.said, keys.saidState];
+      const [last, lost, ...rest] = (await redis.run(noticesSince, kept, [seq])) as string[];
       const notices: { seq: number; notice: SharedNotice; from: string }[] = [];
       for (let n = 0; n < rest.length; n += 3)
         notices.push({ notice: JSON.parse(rest[n]!) as SharedNotice, seq: Number(rest[n + 1]), from: rest[n + 2]! });
       notices.sort((a, b) => a.seq - b.seq);
-      return { seq: Number(last), notices };
+      return { seq: Number(last), lost: Number(lost), notices };
     },
   };
 }

@@ -3,11 +3,13 @@ import { script } from './connection';
 
 /** Forget the oldest events until the rest fits. Needs: events, length, bytes, limit, most. */
 const trim = `
+local trimmed
 while length > limit or (bytes > most and length > 0) do
   local oldest = redis.call('XRANGE', events, '-', '+', 'COUNT', 1)[1]
   redis.call('XDEL', events, oldest[1])
   bytes = bytes - #oldest[2][2]
   length = length - 1
+  trimmed = oldest[1]
 end
 `;
 
@@ -162,7 +164,7 @@ return 1
 
 /**
  * Tell every node of a notice, and remember it: the latest of each key, and the last of those without. None is told twice.
- * KEYS: counter, latest of each key, the others, their bytes, how many of this node's have been told.
+ * KEYS: counter, latest of each key, the others, their state, how many of this node's have been told.
  * ARGV: channel, message up to the number, message after it, key or '', the notice, how many with a key, which of this
  * node's it is, how many without a key, their bytes, idleMs, node.
  */
@@ -175,10 +177,17 @@ if ARGV[4] ~= '' then
   redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1 - tonumber(ARGV[6]))
 else
   local events, limit, most = KEYS[3], tonumber(ARGV[8]), tonumber(ARGV[9])
+  local before, last = unpack(redis.call('HMGET', KEYS[4], 'b', 'l'))
+  if redis.call('EXISTS', events) == 0 then
+    -- Their time was up.
+    before = 0
+    if last then redis.call('HSET', KEYS[4], 't', last) end
+  end
   redis.call('XADD', events, seq .. '-0', 'j', ARGV[5], 'n', ARGV[11])
-  local length, bytes = redis.call('XLEN', events), tonumber(redis.call('GET', KEYS[4]) or '0') + #ARGV[5]
+  local length, bytes = redis.call('XLEN', events), tonumber(before or '0') + #ARGV[5]
   ${trim}
-  redis.call('SET', KEYS[4], bytes, 'PX', ARGV[10])
+  redis.call('HSET', KEYS[4], 'b', bytes, 'l', seq)
+  if trimmed then redis.call('HSET', KEYS[4], 't', string.match(trimmed, '^%d+')) end
   redis.call('PEXPIRE', events, ARGV[10])
 end
 redis.call('PUBLISH', ARGV[1], ARGV[2] .. seq .. ARGV[3])
@@ -186,14 +195,16 @@ return seq
 `);
 
 /**
- * KEYS: counter, latest of each key, the others. ARGV: a notice's number.
- * Returns: the last number, then notices since as text, number, node, …; those with a key first, without their node.
+ * KEYS: counter, latest of each key, the others, their state. ARGV: a notice's number.
+ * Returns: the last number, that of the last without a key that is forgotten, then notices since as text, number, node, …;
+ * those with a key first, without their node.
  */
 export const noticesSince = script(`
-local reply = { redis.call('GET', KEYS[1]) or '0' }
+local lost = redis.call('HGET', KEYS[4], redis.call('EXISTS', KEYS[3]) == 1 and 't' or 'l')
+local reply = { redis.call('GET', KEYS[1]) or '0', lost or '0' }
 for _, part in ipairs(redis.call('ZRANGE', KEYS[2], '(' .. ARGV[1], '+inf', 'BYSCORE', 'WITHSCORES')) do
   reply[#reply + 1] = part
-  if #reply % 3 == 0 then reply[#reply + 1] = '' end
+  if #reply % 3 == 1 then reply[#reply + 1] = '' end
 end
 for _, entry in ipairs(redis.call('XRANGE', KEYS[3], '(' .. ARGV[1] .. '-0', '+')) do
   reply[#reply + 1] = entry[2][2]

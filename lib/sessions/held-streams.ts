@@ -84,6 +84,8 @@ export class HeldOwn implements StreamLog {
   stream: Stream;
   /** Where its copy begins, once that is known. */
   #start: number | undefined;
+  /** The last notice that was looked up for this stream alone. */
+  caughtUpTo = Infinity;
   /** How often this node has asked to hold it: what was found out before the last time is nothing to go by. */
   #asked = 0;
   /** Requests to hold it that have not been answered. */
@@ -151,8 +153,9 @@ export class HeldOwn implements StreamLog {
     this.#loop.run();
   }
 
-  /** What was said before this node held the stream is in; on with what was heard meanwhile. */
-  caughtUp(missed: readonly Waiting[]): void {
+  /** What was said before this node held the stream is in, up to `newest`; on with what was heard meanwhile. */
+  caughtUp(missed: readonly Waiting[], newest: number): void {
+    this.caughtUpTo = newest;
     const known = new Set(missed.map(({ seq }) => seq));
     const early = (this.#early ?? []).filter(({ seq }) => seq === 0 || !known.has(seq));
     this.#early = undefined;

@@ -8,6 +8,10 @@ export interface NodeNoticesOptions {
   readonly streams: Pick<SharedStreams, 'publish' | 'noticesSince'>;
   /** Hears every notice, those of this node too, in the order of `seq`. */
   readonly deliver: (seq: number, notice: SharedNotice, from: string) => void;
+  /** Done before anything is looked up: whom it concerns is known then. */
+  readonly prepare: () => Promise<void>;
+  /** Some are forgotten that this node has not heard, `lost` the last of them. */
+  readonly onLost: (lost: number) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -61,7 +65,7 @@ export class NodeNotices {
     const last = this.#lastSeq;
     if (last === undefined) this.#firstHeard ??= seq;
     else if (seq <= last) return;
-    if (this.#catchingUp || last === undefined || seq > last + 1) return void this.catchUp();
+    if (this.#catchingUp || this.#behind || last === undefined || seq > last + 1) return void this.catchUp();
     this.#lastSeq = seq;
     this.#options.deliver(seq, notice, from);
   }
@@ -86,9 +90,10 @@ export class NodeNotices {
   }
 
   async #lookUp(): Promise<void> {
-    const { streams, deliver } = this.#options;
+    const { streams, deliver, prepare, onLost } = this.#options;
+    await prepare();
     const last = this.#lastSeq;
-    const { seq: newest, notices } = await streams.noticesSince(last ?? 0);
+    const { seq: newest, notices, lost } = await streams.noticesSince(last ?? 0);
     if (last !== undefined && newest < last) {
       // It was emptied, and counts from the start again.
       this.#lastSeq = 0;
@@ -96,6 +101,7 @@ export class NodeNotices {
       return;
     }
     this.#lastSeq = newest;
+    if (last !== undefined && lost > last) onLost(lost);
     for (const { seq, notice, from } of notices) {
       // Of what was said before this node began, only the changes: to hear of one twice does no harm.
       if (last === undefined && notice.mergeKey === undefined && seq < (this.#firstHeard ?? Infinity)) continue;

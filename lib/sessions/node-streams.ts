@@ -13,13 +13,19 @@ import type { Stream, StreamLimits } from './stream';
 /** How often a stream is taken elsewhere while it is opened here, before the client is told to come back. */
 const maxAttempts = 3;
 
+/** Records read at once. */
+const reloadLimit = 100;
+
 /** Signs of life, and looks at those of others. */
 const beatMs = 2_000;
 
 export interface NodeStreamsOptions {
   readonly shared: SharedPart;
   readonly limits: StreamLimits;
-  readonly fail: (session: Session, reason: SessionEndReason) => void;
+  /** Settles when the session has ended; never rejects. */
+  readonly fail: (session: Session, reason: SessionEndReason) => Promise<void>;
+  /** Read a session's record again. */
+  readonly reload: (session: Session) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Hears every notice of other nodes. */
   readonly hear: (notice: SharedNotice) => void;
@@ -30,6 +36,8 @@ export class NodeStreams {
   readonly #options: NodeStreamsOptions;
   readonly #replies: NodeReplies;
   readonly #owns = new Map<string, HeldOwn>();
+  /** Sessions whose streams are held, and whose records may have changed; each leaves when its own has been read. */
+  readonly #stale = new Set<Session>();
   readonly #notices: NodeNotices;
   readonly #timer: NodeJS.Timeout;
 
@@ -43,6 +51,8 @@ export class NodeStreams {
     this.#notices = new NodeNotices({
       streams: options.shared.streams,
       deliver: (seq, notice, from) => this.#deliver(seq, notice, from),
+      prepare: () => this.#reload(),
+      onLost: (lost) => this.#failListeners(lost),
       onError: options.onError,
     });
     this.#timer = setInterval(() => void this.#beat(), beatMs).unref();
@@ -105,12 +115,17 @@ export class NodeStreams {
 
   async #catchUp(own: HeldOwn, { seq: seen, listened }: HeldStream): Promise<void> {
     const { session } = own.options;
-    const { notices } = await this.#options.shared.streams.noticesSince(seen);
+    const { seq: newest, notices, lost } = await this.#options.shared.streams.noticesSince(seen);
+    // As where an inbox is full on one node.
+    if (listened && session.record.initialized && lost > seen) return this.#options.fail(session, 'inbox-full');
     // What was said to those who listened is nothing to one that has never done so, but for what has changed.
     const missed = notices.filter(
       ({ notice }) => concerns(session, notice) && (listened || notice.mergeKey !== undefined),
     );
-    own.caughtUp(missed.map(({ seq, notice }) => waitingOf(seq, notice)));
+    own.caughtUp(
+      missed.map(({ seq, notice }) => waitingOf(seq, notice)),
+      newest,
+    );
   }
 
   #held(session: Session, drop: () => void): HeldOptions {
@@ -119,10 +134,10 @@ export class NodeStreams {
       streams: shared.streams,
       session,
       limits,
-      onFull: () => fail(session, 'inbox-full'),
+      onFull: () => void fail(session, 'inbox-full'),
       onGone(why) {
         drop();
-        if (why === 'ended') fail(session, 'expired');
+        if (why === 'ended') void fail(session, 'expired');
       },
     };
   }
@@ -181,6 +196,7 @@ export class NodeStreams {
     const { id } = session.record;
     this.#owns.get(id)?.end();
     this.#owns.delete(id);
+    this.#stale.delete(session);
     this.#replies.forget(session);
   }
 
@@ -196,7 +212,10 @@ export class NodeStreams {
       case 'ask':
         return this.#asked(message.id, message.json, session);
       case 'resync':
-        for (const own of this.#owns.values()) own.wake();
+        for (const own of this.#owns.values()) {
+          own.wake();
+          this.#stale.add(own.options.session);
+        }
         this.#replies.wakeAll();
         void this.#notices.catchUp();
         return;
@@ -218,6 +237,33 @@ export class NodeStreams {
         if (message.streamId === standaloneStreamId) this.#owns.get(session.record.id)?.wake();
         else void this.#replies.taken(session, message.streamId, message.by);
     }
+  }
+
+  /** What a session has subscribed to could not be read: no notice is told before it is. */
+  outdated(session: Session): void {
+    this.#stale.add(session);
+    void this.#notices.catchUp();
+  }
+
+  async #reload(): Promise<void> {
+    while (this.#stale.size > 0) {
+      const batch = [...this.#stale].slice(0, reloadLimit);
+      // It may be outdated again before it is read.
+      for (const session of batch) this.#stale.delete(session);
+      try {
+        await Promise.all(batch.map((session) => this.#options.reload(session)));
+      } catch (error) {
+        for (const session of batch) if (session.endReason === undefined) this.#stale.add(session);
+        throw error;
+      }
+    }
+  }
+
+  /** As where an inbox is full on one node. What is still being opened finds out for itself. */
+  #failListeners(lost: number): void {
+    for (const { options, caughtUpTo } of [...this.#owns.values()])
+      if (options.session.record.initialized && caughtUpTo < lost)
+        void this.#options.fail(options.session, 'inbox-full');
   }
 
   #deliver(seq: number, notice: SharedNotice, from: string): void {

@@ -57,7 +57,8 @@ export class SharedSessions implements LiveSessions {
     this.#streams = new NodeStreams({
       shared,
       limits: streamLimits,
-      fail: (session, reason) => void this.end(session, reason).catch(options.onError),
+      fail: async (session, reason) => void (await this.end(session, reason).catch(options.onError)),
+      reload: (session) => this.#read(session),
       onError: options.onError,
       hear: options.hear,
     });
@@ -243,10 +244,11 @@ export class SharedSessions implements LiveSessions {
       case 'notice':
         // Whom it concerns may just have changed, and was told before it.
         if (this.#reloading === undefined) break;
-        void this.#reloading.then(() => this.#streams.receive(message, session));
+        this.#reloading.then(() => this.#streams.receive(message, session)).catch(this.#options.onError);
         return;
       case 'answer':
-        void session?.answer(message.response);
+        // One that nobody here has asked for.
+        Promise.resolve(session?.answer(message.response)).catch(this.#options.onError);
         return;
       case 'cancel':
         session?.cancelHere(message.requestId as RequestId, message.reason);
@@ -260,12 +262,14 @@ export class SharedSessions implements LiveSessions {
     this.#streams.receive(message, session);
   }
 
+  async #read(session: Session): Promise<void> {
+    const record = await this.#options.store.get(session.record.id);
+    if (record !== undefined) session.record = record;
+  }
+
   #reload(session: Session): void {
-    const read = async (): Promise<void> => {
-      const record = await this.#options.store.get(session.record.id);
-      if (record !== undefined) session.record = record;
-    };
-    const reloading = Promise.all([this.#reloading, read().catch(this.#options.onError)]);
+    const reading = this.#read(session).catch(() => this.#streams.outdated(session)); // the store has said what is wrong
+    const reloading = Promise.all([this.#reloading, reading]);
     this.#reloading = reloading;
     void reloading.then(() => {
       if (this.#reloading === reloading) this.#reloading = undefined;

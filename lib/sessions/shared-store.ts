@@ -106,6 +106,13 @@ export interface OwnBatch {
   readonly before: number;
 }
 
+export interface NoticesSince {
+  readonly seq: number;
+  readonly notices: { seq: number; notice: SharedNotice; from: string }[];
+  /** The last that is forgotten of those that replace nothing, 0 for none. */
+  readonly lost: number;
+}
+
 /** What has come of a reply's stream. */
 export interface ReadStream {
   readonly finished: boolean;
@@ -143,7 +150,7 @@ export interface SharedStreams {
   /** @param count Counts this node's notices, up from 1: none is told twice. */
   publish(notice: SharedNotice, count: number): Promise<void>;
   /** What was said after `seq`, in order; of each key the latest, whoever said it (`from` is empty). */
-  noticesSince(seq: number): Promise<{ seq: number; notices: { seq: number; notice: SharedNotice; from: string }[] }>;
+  noticesSince(seq: number): Promise<NoticesSince>;
 }
 
 /** One node's part in a store that several share. Every function rejects with {@link UnavailableError}, within bounded time. */

@@ -165,7 +165,16 @@ describeRedis('Streams in Redis', () => {
     const { streams } = store.shared;
     for (let count = 1; count <= 1_010; count += 1) await streams.publish(notice(count), count);
     expect((await dataSince(0)).slice(0, 2)).toEqual([11, 12]);
+    const lost = async () => (await streams.noticesSince(0)).lost;
+    expect(await lost()).toBe(10);
     for (let count = 1_011; count <= 1_014; count += 1) await streams.publish(notice('x'.repeat(300_000)), count);
     expect(await dataSince(0)).toHaveLength(3);
+    expect(await lost()).toBe(1_011);
+    // Their time is up.
+    await redis.command('DEL', `{streams:${made}}:said`);
+    expect(await lost()).toBe(1_014);
+    await streams.publish(notice('x'.repeat(900_000)), 1_015);
+    expect(await dataSince(0)).toHaveLength(1);
+    expect(await lost()).toBe(1_014);
   });
 });

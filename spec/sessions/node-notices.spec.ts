@@ -18,6 +18,8 @@ function createStore() {
     /** It does what it is asked to, and does not say so. */
     mute: false,
     told: 0,
+    /** The last that is forgotten. */
+    lost: 0,
     lookedUp: [] as number[],
     say(notice: SharedNotice, from = 'b') {
       store.seq += 1;
@@ -33,7 +35,7 @@ function createStore() {
     async noticesSince(seq: number) {
       store.lookedUp.push(seq);
       if (store.away) throw new Error('away');
-      return { seq: store.seq, notices: store.kept.filter((notice) => notice.seq > seq) };
+      return { seq: store.seq, lost: store.lost, notices: store.kept.filter((notice) => notice.seq > seq) };
     },
   };
   return store;
@@ -44,13 +46,19 @@ describe('Notices of all nodes', () => {
   let notices: NodeNotices;
   let heard: unknown[];
   let errors: unknown[];
+  let prepare: () => Promise<void>;
+  let lost: number[];
   beforeEach(() => {
     store = createStore();
     heard = [];
     errors = [];
+    prepare = async () => undefined;
+    lost = [];
     notices = new NodeNotices({
       streams: store,
       deliver: (_seq, notice) => heard.push(dataOf(notice)),
+      prepare: () => prepare(),
+      onLost: (seq) => lost.push(seq),
       onError: (error) => errors.push(error),
     });
   });
@@ -124,6 +132,35 @@ describe('Notices of all nodes', () => {
       return store.seq >= 2;
     });
     expect(store.kept.filter(({ notice }) => dataOf(notice) === 'own')).toHaveLength(1);
+  });
+
+  it('are not told before it is known whom they concern, however often that takes', async () => {
+    await notices.catchUp();
+    const refused = new Error('away');
+    prepare = async () => Promise.reject(refused);
+    await notices.catchUp();
+    notices.heard(store.say(said(1)), said(1), 'b');
+    await notices.catchUp();
+    expect(heard).toEqual([]);
+    prepare = async () => undefined;
+    await eventually(() => {
+      notices.beat();
+      return heard.length === 1;
+    });
+    notices.heard(store.say(said(2)), said(2), 'b');
+    expect(heard).toEqual([1, 2]);
+  });
+
+  it('that are forgotten before this node has heard them are not left out in silence', async () => {
+    Object.assign(store, { seq: 40, lost: 39 });
+    await notices.catchUp();
+    expect(lost).toEqual([]);
+    Object.assign(store, { seq: 50, lost: 40 });
+    await notices.catchUp();
+    expect(lost).toEqual([]);
+    Object.assign(store, { seq: 60, lost: 51 });
+    await notices.catchUp();
+    expect(lost).toEqual([51]);
   });
 
   it('go on when the store counts from the start again', async () => {
