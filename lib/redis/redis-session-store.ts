@@ -7,6 +7,7 @@ import { Connection } from './connection';
 import type { RedisClient } from './connection';
 import { createKeys, isSessionId } from './keys';
 import type { Keys } from './keys';
+import { parseNodeMessage } from './node-message';
 import { createRedisStreams } from './redis-streams';
 import { decodeRecord, encodeChange, encodeRecord } from './record';
 import type { Fields } from './record';
@@ -106,12 +107,8 @@ export class RedisSessionStore implements SessionStore {
   }
 
   #hear(text: string): void {
-    let message: NodeMessage;
-    try {
-      message = JSON.parse(text) as NodeMessage; // as this package wrote it, unless somebody else publishes here
-    } catch (cause) {
-      return this.#limits.onError(new Error('Redis: a message that is none of ours', { cause }));
-    }
+    const message = parseNodeMessage(text);
+    if (message === undefined) return this.#limits.onError(new Error('Redis: a message that is none of ours'));
     this.#limits.hear(message);
   }
 
