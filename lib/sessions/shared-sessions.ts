@@ -15,6 +15,9 @@ import type { Stream } from './stream';
 /** How often a session in use is reported to the store, at most, by all nodes together. */
 const touchIntervalMs = 30_000;
 
+/** A report that has failed is not tried again sooner. */
+const reportRetryMs = 5_000;
+
 /** A copy that nobody has used here for this long goes; the store keeps the session. */
 const unloadAfterMs = 60_000;
 
@@ -227,8 +230,11 @@ export class SharedSessions implements LiveSessions {
       (alive) => {
         if (!alive) this.#unload(session, 'expired');
       },
-      // The store has said what is wrong; the next request or sweep tries again.
-      () => this.#touched.delete(session),
+      // The store has said what is wrong; a request or sweep tries again, in a while.
+      () => {
+        const waitMs = Math.min(reportRetryMs, this.#touchIntervalMs);
+        this.#touched.set(session, now - this.#touchIntervalMs + waitMs);
+      },
     );
   }
 

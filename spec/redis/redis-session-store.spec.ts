@@ -231,6 +231,21 @@ describeRedis('The store in Redis', () => {
     expect(await store.get('a')).toBeUndefined();
   });
 
+  it('reports what no node has said on its channels, and goes on', async () => {
+    prefix += 1;
+    const [hear, onError] = [jest.fn(), jest.fn()];
+    const store = join({ hear, onError });
+    await store.create(createRecord('a'));
+    for (const text of ['null', '{"kind":"notice","seq":"a"}', JSON.stringify({ kind: 'changed', id: 'a' })])
+      await redis.command('PUBLISH', `caps:${prefix}:all`, text);
+    await eventually(() => hear.mock.calls.length > 0);
+    expect(hear.mock.calls).toEqual([[{ kind: 'changed', id: 'a' }]]);
+    expect(onError.mock.calls.map(([error]) => (error as Error).message)).toEqual([
+      'Redis: a message that is none of ours',
+      'Redis: a message that is none of ours',
+    ]);
+  });
+
   describe('takes what is none of ours for an ended session, and removes it:', () => {
     const key = () => `{caps:${prefix}:a}`;
     const spoil: Record<string, () => unknown> = {
