@@ -12,6 +12,22 @@ const ownStreamId = '0';
 /** A node that has shown no sign of life for this long is gone. */
 const aliveMs = 6_000;
 
+/** Not away: what is kept under these keys is none of ours, and no further attempt will make it so. */
+function isUnreadable(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof Error && /WRONGTYPE|user_script/.test(cause.message);
+}
+
+/** @returns `otherwise` where what is kept cannot be read. */
+async function readable<T>(reply: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (isUnreadable(error)) return otherwise;
+    throw error;
+  }
+}
+
 /** How much longer than a finished one the stream of a call is kept whose node says nothing of it. */
 const runningMs = 30_000;
 
@@ -44,7 +60,7 @@ export function createRedisStreams(
     async appendReply(id, streamId, { events, requestIds, finished }: StreamBatch) {
       const { historyMs, streamLimit, streamBytes } = settings();
       const wake = JSON.stringify({ kind: 'wake', id, streamId });
-      const reply = await redis.run(appendReply, keysOf(id, streamId), [
+      const appending = redis.run(appendReply, keysOf(id, streamId), [
         node,
         // One per line: JSON has no line breaks of its own.
         requestIds.map((requestId) => JSON.stringify(requestId)).join('\n'),
@@ -57,13 +73,14 @@ export function createRedisStreams(
         wake,
         ...events.flatMap(({ position, json }) => [position, json]),
       ]);
+      const reply = await readable(appending, -1);
       if (reply === -1) return 'ended';
       return reply === -2 ? 'abandoned' : 'told';
     },
 
     async appendOwn(id, { events, writer, before }, read, written) {
       const { idleMs, streamLimit, streamBytes } = settings();
-      const reply = await redis.run(appendOwn, keysOf(id, ownStreamId), [
+      const appending = redis.run(appendOwn, keysOf(id, ownStreamId), [
         node,
         idleMs,
         streamLimit,
@@ -74,6 +91,7 @@ export function createRedisStreams(
         before,
         ...events.flatMap(({ seq, json, mergeKey = '' }) => [seq, json, mergeKey]),
       ]);
+      const reply = await readable(appending, -1);
       if (reply === -1) return 'ended';
       return reply === -2 ? 'taken' : toEvents(reply as string[]);
     },
@@ -82,11 +100,12 @@ export function createRedisStreams(
       const { idleMs, streamLimit } = settings();
       const isOwn = streamId === ownStreamId;
       const taken = JSON.stringify({ kind: 'taken', id, streamId, by: node });
-      const reply = (await redis.run(
+      const holding = redis.run(
         holdStream,
         [keys.session(id), keys.streamState(id, streamId)],
         [node, isOwn ? 1 : 0, idleMs, keys.nodeChannel, taken, after, streamLimit],
-      )) as string[]; // as the script returns it
+      );
+      const reply = (await readable(holding, [])) as string[]; // as the script returns it
       if (reply.length === 0) return undefined;
       if (reply.length === 1) return { owner: reply[0]!, notYetTold: true };
       const [owner, finished, last, written, seq, listened] = reply as [string, string, string, string, string, string];
@@ -107,7 +126,8 @@ export function createRedisStreams(
 
     async read(id, streamId, after) {
       const [, events, state] = keysOf(id, streamId);
-      const [finished, holder, ...rest] = (await redis.run(readStream, [events, state], [after])) as string[];
+      const reading = redis.run(readStream, [events, state], [after]);
+      const [finished, holder, ...rest] = (await readable(reading, ['1', node])) as string[];
       return { finished: finished === '1', isHeld: holder === node, events: toEvents(rest) };
     },
 

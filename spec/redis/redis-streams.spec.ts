@@ -87,6 +87,21 @@ describeRedis('Streams in Redis', () => {
     expect(await livesFor()).toEqual([1, 1]);
   });
 
+  it.each([
+    ['of another type', async (key: string) => void (await redis.command('SET', key, 'x'))],
+    [
+      'that are no numbers',
+      async (key: string) => void (await redis.command('HSET', key, 'p', 'x', 'b', 'x', 'f', '0')),
+    ],
+  ])('are over, not waited for, where their keys have values %s', async (_, spoil) => {
+    const { streams } = store.shared;
+    await streams.hold('a', '0', 0);
+    for (const streamId of ['0', 'r']) await spoil(`{streams:${made}:a}:s:${streamId}`);
+    expect(await append([event('1')], 0)).toBe('ended');
+    expect(await streams.appendReply('a', 'r', batch(1))).toBe('ended');
+    expect(await streams.hold('a', 'r', 0)).toBeUndefined();
+  });
+
   it('are forgotten by the call that hears that its session has ended', async () => {
     await store.shared.streams.appendReply('a', 'r', batch(1));
     await another.shared.end('a', 'client');
