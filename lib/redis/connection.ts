@@ -23,7 +23,7 @@ export interface ConnectionOptions {
   /** How long a command may take. */
   readonly commandTimeoutMs: number;
   readonly onError: (error: unknown) => void;
-  /** Hears what is published on the channels. */
+  /** Hears what is published on the channels. What it throws is reported. */
   readonly channels: readonly string[];
   readonly hear: (message: string) => void;
   /** What is kept at these keys is none of ours. @returns True if it is gone now. */
@@ -92,7 +92,13 @@ export class Connection {
 
   async #subscribe(subscriber: Client): Promise<void> {
     const { channels, hear, onReturn } = this.#options;
-    await subscriber.subscribe([...channels], hear);
+    await subscriber.subscribe([...channels], (message) => {
+      try {
+        hear(message);
+      } catch (error) {
+        this.#complain(error);
+      }
+    });
     // A cluster's client says it of each of its connections.
     for (const event of ['ready', 'node-ready'] as const) subscriber.on(event, () => onReturn());
   }

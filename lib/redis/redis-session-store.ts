@@ -8,11 +8,12 @@ import type { RedisClient } from './connection';
 import { createKeys, isSessionId } from './keys';
 import type { Keys } from './keys';
 import { parseNodeMessage } from './node-message';
+import { createPlaces } from './places';
+import type { Places } from './places';
 import { createRedisStreams } from './redis-streams';
 import { decodeRecord, encodeChange, encodeRecord } from './record';
 import type { Fields } from './record';
-import { changeSession, claimIdle, createSession, endSession, keepPlace, leaveIdle } from './session-scripts';
-import { leavePlace, lifeLeft, spendNonce, takePlace, touchSession } from './session-scripts';
+import { changeSession, createSession, endSession, spendNonce, touchSession } from './session-scripts';
 
 /** Options of {@link redisSessions}. */
 export interface RedisSessionsOptions {
@@ -39,36 +40,24 @@ const presets: SharedSettings = {
   onError() {},
 };
 
-/** The ends of sessions wait for this long for a node that tells of them. */
-const noNodeMs = 600_000;
-
-/** Sessions whose time is up are looked after by one node, so many at once, for so long. */
-const idleBatch = 200;
-const claimMs = 10_000;
-
 /**
  * An approval that was used is remembered for this much longer than it holds: a node whose clock is behind takes it for
  * longer.
  */
 const spentForMs = 600_000;
 
-/** Larger than any cap; Lua knows no Infinity in our arguments. */
-const noCap = 2 ** 53;
-
 /** A node's store. Ends with the mount it is given to. */
 export class RedisSessionStore implements SessionStore {
   readonly shared: SharedPart;
   readonly #redis: Connection;
   readonly #keys: Keys;
-  /** Opening a session is three commands. */
-  readonly #openingMs: number;
+  readonly #places: Places;
   #settings: SharedSettings | undefined;
   /** What Redis was last known to hold of a record: only differences are written. Goes with the record. */
   readonly #known = new WeakMap<SessionRecord, SessionRecord>();
 
   constructor({ client, prefix = 'mcp', commandTimeoutMs = 2_000 }: RedisSessionsOptions) {
     this.#keys = createKeys(prefix);
-    this.#openingMs = 3 * commandTimeoutMs;
     const node = nanoid(12);
     this.#redis = new Connection(client, {
       commandTimeoutMs,
@@ -78,6 +67,8 @@ export class RedisSessionStore implements SessionStore {
       onReturn: () => this.#limits.hear({ kind: 'resync' }),
       onError: (error) => this.#limits.onError(error),
     });
+    // Three commands.
+    this.#places = createPlaces(this.#redis, this.#keys, 3 * commandTimeoutMs, () => this.#limits);
     this.shared = {
       node,
       streams: createRedisStreams(this.#redis, this.#keys, node, () => this.#limits),
@@ -85,7 +76,7 @@ export class RedisSessionStore implements SessionStore {
       open: (record) => this.#open(record),
       end: (id, reason) => this.#end(id, { kind: 'ended', id, reason }),
       touch: (record) => this.#touch(record),
-      endIdle: () => this.#endIdle(),
+      endIdle: () => this.#places.endIdle(),
       spend: (nonce, expiresAt) => this.#spend(nonce, expiresAt),
       send: async (to, message) =>
         (await this.#redis.publish(this.#keys.nodeChannel + to, JSON.stringify(message))) > 0,
@@ -108,7 +99,7 @@ export class RedisSessionStore implements SessionStore {
 
   #hear(text: string): void {
     const message = parseNodeMessage(text);
-    if (message === undefined) return this.#limits.onError(new Error('Redis: a message that is none of ours'));
+    if (message === undefined) throw new TypeError('a message that is none of ours');
     this.#limits.hear(message);
   }
 
@@ -154,26 +145,12 @@ export class RedisSessionStore implements SessionStore {
     return record;
   }
 
-  /** All places that a session of this principal takes. */
-  #places(principal: string | undefined): string[] {
-    const { all, owners } = this.#keys;
-    return principal === undefined ? [all, owners] : [all, owners, this.#keys.principal(principal)];
-  }
-
-  #placeArguments({ id, principal = '' }: SessionRecord): (string | number)[] {
-    const { idleMs, evictableAfterMs, maxSessions, maxSessionsPerPrincipal } = this.#limits;
-    const caps = [maxSessions, maxSessionsPerPrincipal].map((cap) => Math.min(cap, noCap));
-    return [id, idleMs, evictableAfterMs, ...caps, principal, noNodeMs];
-  }
-
   async #open(record: SessionRecord): Promise<Opening> {
     try {
-      const keys = [this.#keys.seq, ...this.#places(record.principal)];
-      const reply = await this.#redis.run(takePlace, keys, [...this.#placeArguments(record), this.#openingMs]);
-      const [opened, seq, ...evicted] = reply as [number, number, ...string[]]; // as the script returns it
-      if (opened !== 1) return { opened: false, evicted: [], seq };
+      const { taken, seq, evicted } = await this.#places.take(record);
+      if (!taken) return { opened: false, evicted: [], seq };
       await this.#create(record, { q: String(seq), t: String(Date.now()) });
-      if (!(await this.#keepPlace(record))) throw new UnavailableError('Sessions cannot be reached right now');
+      if (!(await this.#places.keep(record))) throw new UnavailableError('Sessions cannot be reached right now');
       return { opened: true, evicted, seq };
     } catch (error) {
       this.#undo(record);
@@ -184,19 +161,13 @@ export class RedisSessionStore implements SessionStore {
   /** What was sent may still be carried out: this comes after it. Where it does not get through, the place goes by itself. */
   #undo({ id, principal }: SessionRecord): void {
     const ended: NodeMessage = { kind: 'ended', id, reason: 'expired' };
-    for (const undone of [
-      this.#redis.run(endSession, this.#sessionKeys(id), [this.#keys.broadcastChannel, JSON.stringify(ended)]),
-      this.#redis.run(leavePlace, this.#places(principal), [id]),
-    ])
-      undone.catch(() => undefined);
+    const args = [this.#keys.broadcastChannel, JSON.stringify(ended)];
+    const undone = [this.#redis.run(endSession, this.#sessionKeys(id), args), this.#places.leave(id, principal)];
+    for (const each of undone) each.catch(() => undefined);
   }
 
   #sessionKeys(id: string): string[] {
     return [this.#keys.session(id), this.#keys.stream(id, '0'), this.#keys.streamState(id, '0')];
-  }
-
-  async #keepPlace({ id, principal }: SessionRecord): Promise<boolean> {
-    return (await this.#redis.run(keepPlace, this.#places(principal), [id, this.#limits.idleMs, noNodeMs])) === 1;
   }
 
   /** A session whose data is none of ours has ended, as far as anybody can tell. */
@@ -211,35 +182,22 @@ export class RedisSessionStore implements SessionStore {
   async #end(id: string, message: NodeMessage, more: readonly string[] = []): Promise<SessionRecord | undefined> {
     if (!isSessionId(id)) return undefined;
     const args = [this.#keys.broadcastChannel, JSON.stringify(message)];
-    const flat = (await this.#redis.run(endSession, [...this.#sessionKeys(id), ...more], args)) as string[]; // HGETALL within Lua: field, value, …
+    // HGETALL within Lua: field, value, …
+    const flat = (await this.#redis.run(endSession, [...this.#sessionKeys(id), ...more], args)) as string[];
+    if (flat.length === 0) return undefined;
     const fields = Object.fromEntries(flat.flatMap((field, n) => (n % 2 === 0 ? [[field, flat[n + 1]!]] : [])));
     const record = decodeRecord(id, fields);
-    if (flat.length === 0) return undefined;
-    const owner = (await this.#redis.run(leavePlace, this.#places(record?.principal), [id])) as string | null;
+    const owner = await this.#places.leave(id, record?.principal);
     // Whoever's it was, if that could not be read.
-    if (record === undefined && owner !== null) await this.#redis.run(leavePlace, this.#places(owner), [id]);
+    if (record === undefined && owner !== undefined) await this.#places.leave(id, owner);
     return record;
   }
 
   async #touch(record: SessionRecord): Promise<boolean> {
     const lives = [this.#limits.idleMs, Date.now()];
     if ((await this.#redis.run(touchSession, this.#sessionKeys(record.id), lives)) !== 1) return false;
-    await this.#keepPlace(record);
+    await this.#places.keep(record);
     return true;
-  }
-
-  async #endIdle(): Promise<{ ended: { id: string; principal: string | undefined }[]; more: boolean }> {
-    const { all, owners } = this.#keys;
-    const ids = (await this.#redis.run(claimIdle, [all], [idleBatch, claimMs])) as string[];
-    const lives = await Promise.allSettled(ids.map((id) => this.#redis.run(lifeLeft, [this.#keys.session(id)], [])));
-    // What could not be looked up is looked up again when nobody cares for it any more.
-    const known = ids.flatMap((id, n) => {
-      const life = lives[n]!;
-      return life.status === 'fulfilled' ? [id, life.value as number] : [];
-    });
-    const flat = known.length === 0 ? [] : ((await this.#redis.run(leaveIdle, [all, owners], known)) as string[]);
-    const ended = flat.flatMap((id, n) => (n % 2 === 0 ? [{ id, principal: flat[n + 1] || undefined }] : []));
-    return { ended, more: ids.length === idleBatch };
   }
 
   async #spend(nonce: string, expiresAt: number): Promise<boolean> {
