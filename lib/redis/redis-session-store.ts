@@ -78,8 +78,11 @@ export class RedisSessionStore implements SessionStore {
       touch: (record) => this.#touch(record),
       endIdle: () => this.#places.endIdle(),
       spend: (nonce, expiresAt) => this.#spend(nonce, expiresAt),
-      send: async (to, message) =>
-        (await this.#redis.publish(this.#keys.nodeChannel + to, JSON.stringify(message))) > 0,
+      send: async (to, message) => {
+        const heard = (await this.#redis.publish(this.#keys.nodeChannel + to, JSON.stringify(message))) > 0;
+        // In a cluster Redis counts only those that listen at the master that was asked.
+        return heard || ('masters' in client && (await this.shared.streams.isAlive(to)));
+      },
       broadcast: async (message) => {
         await this.#redis.publish(this.#keys.broadcastChannel, JSON.stringify(message));
       },

@@ -1,10 +1,10 @@
 /** What happens to streams in Redis in one step each. Nothing is kept for a session that has ended. */
 import { script } from './connection';
 
-/** Forget the oldest events until the rest fits. Needs: events, length, bytes, limit, most. */
+/** Forget the oldest events until the rest fits, but for so many. Needs: events, length, bytes, limit, most, spared. */
 const trim = `
 local trimmed
-while length > limit or (bytes > most and length > 0) do
+while length > spared and (length > limit or bytes > most) do
   local oldest = redis.call('XRANGE', events, '-', '+', 'COUNT', 1)[1]
   redis.call('XDEL', events, oldest[1])
   bytes = bytes - #oldest[2][2]
@@ -48,7 +48,8 @@ for i = 10, #ARGV, 2 do
     bytes = bytes + #ARGV[i + 1]
   end
 end
-local length = redis.call('XLEN', events)
+-- A result is never dropped for its size.
+local length, spared = redis.call('XLEN', events), 1
 ${trim}
 redis.call('HSET', state, 'o', ARGV[1], 'r', ARGV[2], 'f', ARGV[3], 'p', last, 'b', bytes)
 local lifetime = ARGV[3] == '1' and ARGV[5] or ARGV[4]
@@ -86,7 +87,7 @@ for i = first, #ARGV, 3 do
     if seq > seen then seen = seq end
   end
 end
-local limit, most, length = tonumber(ARGV[3]), tonumber(ARGV[4]), redis.call('XLEN', events)
+local limit, most, length, spared = tonumber(ARGV[3]), tonumber(ARGV[4]), redis.call('XLEN', events), 0
 ${trim}
 redis.call('HSET', state, 'p', last, 'b', bytes, 'n', seen, 'w', ARGV[6], 'm', ARGV[7] .. ' ' .. (before + (#ARGV - 8) / 3))
 redis.call('PEXPIRE', events, ARGV[2])
@@ -184,7 +185,7 @@ else
     if last then redis.call('HSET', KEYS[4], 't', last) end
   end
   redis.call('XADD', events, seq .. '-0', 'j', ARGV[5], 'n', ARGV[11])
-  local length, bytes = redis.call('XLEN', events), tonumber(before or '0') + #ARGV[5]
+  local length, spared, bytes = redis.call('XLEN', events), 0, tonumber(before or '0') + #ARGV[5]
   ${trim}
   redis.call('HSET', KEYS[4], 'b', bytes, 'l', seq)
   if trimmed then redis.call('HSET', KEYS[4], 't', string.match(trimmed, '^%d+')) end

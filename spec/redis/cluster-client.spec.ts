@@ -117,6 +117,18 @@ describeRedis('With a Redis Cluster,', () => {
     }
   });
 
+  it('a question of a call that takes JSON only reaches the stream that is read on any node', async () => {
+    for (const session of sessions) {
+      const stream = await session.get();
+      const call = session.callTool('ask', {}, { headers: { Accept: 'application/json' } });
+      const { id } = await stream.find(({ method }) => method === 'elicitation/create');
+      const result = { action: 'accept', content: { name: 'Ada' } };
+      expect((await session.post({ jsonrpc: '2.0', id, result })).status).toBe(202);
+      expect((await call).text).toContain('Ada');
+      stream.close();
+    }
+  });
+
   it('DELETE ends a session on all nodes', async () => {
     const session = sessions.pop()!;
     const stream = await session.get();

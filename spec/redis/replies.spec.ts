@@ -24,6 +24,7 @@ describeRedis('A reply that becomes a stream', () => {
     let tell: () => void;
     paused = new Promise((resolve) => (tell = resolve));
     cluster = await createCluster(redis, {
+      router: { historyBytes: 50_000 },
       before: [(_req, res, next) => ((last = res), next())],
       setup(server) {
         server.registerTool('late', { description: 'Reports once Redis is away' }, async (_, ctx) => {
@@ -33,6 +34,11 @@ describeRedis('A reply that becomes a stream', () => {
           await released;
           ctx.progress(2);
           return 'done';
+        });
+        server.registerTool('much', { description: 'Says more than is kept of a stream' }, async (_, ctx) => {
+          ctx.closeStream();
+          await released;
+          return 'x'.repeat(100_000);
         });
         server.registerTool('report-and-wait', { description: 'Reports, and waits' }, async (_, ctx) => {
           ctx.progress(1);
@@ -100,6 +106,18 @@ describeRedis('A reply that becomes a stream', () => {
       [undefined, 2],
       [undefined, undefined],
     ]);
+  });
+
+  it('has its result on every node, however much that is', async () => {
+    const reply = await call('much');
+    await reply.ended;
+    goOn();
+    for (const node of [0, 1, 2]) {
+      const resumed = await get(node, reply.events[0]!.id!);
+      const { result } = await resumed.find(({ id }) => id === 7);
+      expect(JSON.stringify(result)).toHaveLength(100_000 + '{"content":[{"type":"text","text":""}]}'.length);
+      await resumed.ended;
+    }
   });
 
   it('leaves alone what a host has answered while it waited', async () => {
