@@ -64,7 +64,12 @@ describe.each(eras)('one call of a tool, %s', (era) => {
     const call = await callerOf(era);
     // What has never run is not counted before it has run twice.
     for (let warmUp = 0; warmUp < 10; warmUp += 1) await call();
-    const road = await functionsOf(call);
+    // The mount's clock may tick meanwhile: the shortest of some.
+    let road = await functionsOf(call);
+    for (let again = 0; again < 4; again += 1) {
+      const other = await functionsOf(call);
+      if (other.length < road.length) road = other;
+    }
     expect(road).toEqual(expect.arrayContaining(['router.ts serve', 'methods/tools.ts callTool', 'http/reply.ts end']));
     // Shown by name when they are too many. V8 may count a few less: those that it has put inside others.
     expect(road.length > budget[era] ? road : []).toEqual([]);

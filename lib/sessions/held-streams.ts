@@ -93,6 +93,8 @@ export class HeldOwn implements StreamLog {
   #read: number;
   #written = 0;
   readonly #pending: Waiting[] = [];
+  /** Bytes of what is pending or early. */
+  #waitingBytes = 0;
   readonly #writer = nanoid(8);
   #appended = 0;
   /** Heard while the notices before them are still being looked up. */
@@ -159,6 +161,7 @@ export class HeldOwn implements StreamLog {
     const known = new Set(missed.map(({ seq }) => seq));
     const early = (this.#early ?? []).filter(({ seq }) => seq === 0 || !known.has(seq));
     this.#early = undefined;
+    this.#waitingBytes = 0;
     // Without a number it was said to this session alone, and waits for nothing.
     for (const waiting of [...missed, ...early].sort((a, b) => (a.seq || Infinity) - (b.seq || Infinity) || 0))
       this.say(waiting);
@@ -167,13 +170,18 @@ export class HeldOwn implements StreamLog {
 
   say(waiting: Waiting): void {
     const { mergeKey } = waiting;
-    if (this.#early !== undefined) return void this.#early.push(waiting);
-    if (mergeKey !== undefined) {
+    const { waitingLimit, waitingBytes } = this.options.limits;
+    const bytes = Buffer.byteLength(waiting.json);
+    const queue = this.#early ?? this.#pending;
+    if (queue === this.#pending && mergeKey !== undefined) {
       // It will learn of both at once.
       if (this.stream.hasWaiting(mergeKey) || this.#pending.some((other) => other.mergeKey === mergeKey)) return;
     }
-    if (this.#pending.length >= this.options.limits.waitingLimit) return this.options.onFull();
-    this.#pending.push(waiting);
+    // One alone does not wait for others.
+    if (queue.length >= waitingLimit || (queue.length > 0 && this.#waitingBytes + bytes > waitingBytes))
+      return this.options.onFull();
+    queue.push(waiting);
+    this.#waitingBytes += bytes;
     this.#loop.run();
   }
 
@@ -206,7 +214,7 @@ export class HeldOwn implements StreamLog {
     // Perhaps this node holds it again by now.
     if (events === 'taken' && asked !== this.#asked) return this.#loop.run();
     if (typeof events === 'string') return onGone(events);
-    this.#pending.splice(0, batch.length);
+    for (const { json } of this.#pending.splice(0, batch.length)) this.#waitingBytes -= Buffer.byteLength(json);
     this.#appended += batch.length;
     this.#written = written;
     // Begun anew meanwhile: the new copy reads for itself.

@@ -39,6 +39,7 @@ export class NodeReplies {
       streamId,
       requestIds,
       limit: limits.historyLimit,
+      limitBytes: limits.historyBytes,
       onAbandoned() {
         stream.leave();
         session.dropStream(streamId);

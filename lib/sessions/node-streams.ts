@@ -115,6 +115,8 @@ export class NodeStreams {
 
   async #catchUp(own: HeldOwn, { seq: seen, listened }: HeldStream): Promise<void> {
     const { session } = own.options;
+    // What another node was told before this one held the stream, nobody has told this one.
+    await this.#options.reload(session);
     const { seq: newest, notices, lost } = await this.#options.shared.streams.noticesSince(seen);
     // As where an inbox is full on one node.
     if (listened && session.record.initialized && lost > seen) return this.#options.fail(session, 'inbox-full');

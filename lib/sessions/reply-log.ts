@@ -4,8 +4,9 @@ import { Pause } from './pause';
 import type { SessionEvent, SharedStreams } from './shared-store';
 import type { StreamEvent, StreamLog } from './stream';
 
-/** Events in one command, at most. */
+/** Events in one command, and their bytes, at most; one goes however long it is. */
 const batchLimit = 100;
+const batchBytes = 1024 * 1024;
 
 /** Attempts in a row; the client that comes back later finds its stream broken off. */
 const maxAttempts = 120;
@@ -13,13 +14,18 @@ const maxAttempts = 120;
 /** How often the store is told that a call runs of which there is nothing else to tell. */
 const keepEveryMs = 15_000;
 
+interface PendingEvent extends SessionEvent {
+  readonly bytes: number;
+}
+
 export interface ReplyLogOptions {
   readonly streams: SharedStreams;
   readonly id: string;
   readonly streamId: string;
   readonly requestIds: () => RequestId[];
-  /** Events waiting for the store; the oldest go first, as they would there. */
+  /** Events waiting for the store, and their bytes; the oldest go first, as they would there, but never the latest. */
   readonly limit: number;
+  readonly limitBytes: number;
   /** This node was taken for dead: another has answered, and what this one says is not to be heard. */
   readonly onAbandoned: () => void;
   /** All is told, or given up. */
@@ -29,7 +35,8 @@ export interface ReplyLogOptions {
 /** One reply's. Commands follow each other; what comes meanwhile goes with the next. Ends with its stream, or its session. */
 export class ReplyLog implements StreamLog {
   readonly #options: ReplyLogOptions;
-  readonly #pending: SessionEvent[] = [];
+  readonly #pending: PendingEvent[] = [];
+  #pendingBytes = 0;
   #finished = false;
   #over = false;
   #toldAt = Date.now();
@@ -49,10 +56,31 @@ export class ReplyLog implements StreamLog {
     this.#run();
   }
 
-  append({ position, json }: StreamEvent): void {
-    this.#pending.push({ position, json });
-    if (this.#pending.length > this.#options.limit) this.#pending.shift();
+  append({ position, json, bytes }: StreamEvent): void {
+    this.#pending.push({ position, json, bytes });
+    this.#pendingBytes += bytes;
+    const { limit, limitBytes } = this.#options;
+    while (this.#pending.length > 1 && (this.#pending.length > limit || this.#pendingBytes > limitBytes))
+      this.#pendingBytes -= this.#pending.shift()!.bytes;
     this.#run();
+  }
+
+  /** What goes into one command. */
+  #take(): PendingEvent[] {
+    let count = 0;
+    let bytes = 0;
+    for (const event of this.#pending) {
+      if (count === batchLimit || (count > 0 && bytes + event.bytes > batchBytes)) break;
+      count += 1;
+      bytes += event.bytes;
+    }
+    this.#pendingBytes -= bytes;
+    return this.#pending.splice(0, count);
+  }
+
+  #putBack(events: readonly PendingEvent[]): void {
+    this.#pending.unshift(...events);
+    for (const { bytes } of events) this.#pendingBytes += bytes;
   }
 
   finish(): void {
@@ -95,7 +123,7 @@ export class ReplyLog implements StreamLog {
     // The first event usually comes in the same turn.
     await new Promise(setImmediate);
     for (let attempts = 0; attempts < maxAttempts && !this.#over;) {
-      const events = this.#pending.splice(0, batchLimit);
+      const events = this.#take();
       const finished = this.#finished && this.#pending.length === 0;
       try {
         const reply = await streams.appendReply(id, streamId, { events, requestIds: requestIds(), finished });
@@ -109,7 +137,7 @@ export class ReplyLog implements StreamLog {
       } catch {
         // The store has said what is wrong with it. What it has got already it will not take twice.
         attempts += 1;
-        this.#pending.unshift(...events);
+        this.#putBack(events);
         // That the call runs can be told the next time.
         if (this.#isKnown && this.#pending.length === 0 && !this.#finished) return;
         await this.#pause.wait();

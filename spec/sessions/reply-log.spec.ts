@@ -31,6 +31,7 @@ describe('A reply’s log', () => {
       streamId: 'stream',
       requestIds: () => [7],
       limit: 3,
+      limitBytes: 1_000,
       onAbandoned: () => (abandoned += 1),
       onDone: () => (done += 1),
     });
@@ -58,6 +59,18 @@ describe('A reply’s log', () => {
     away = false;
     expect(await log.known).toBe(true);
     expect(texts()).toEqual(['2', '3', '4']);
+  });
+
+  it('keeps no more bytes for it than a history has, and always the latest', async () => {
+    away = true;
+    for (const text of ['1', '2'.repeat(600), '3'.repeat(600)]) stream.send(text);
+    await eventually(() => attempts > 0);
+    stream.send('4'.repeat(5_000));
+    away = false;
+    expect(await log.known).toBe(true);
+    stream.finish();
+    await eventually(() => done === 1);
+    expect(texts().map(([first]) => first)).toEqual(['4']);
   });
 
   it.each([
