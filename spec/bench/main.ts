@@ -2,7 +2,7 @@
  * `npm run bench [-- [--quick] [--profile] [row…]]`: measures, and prints the table of goals.
  *
  * A row is named in full or by its beginning. `--quick` takes a few minutes; `--profile` also says which functions the
- * time went to. Ends with 1 when a row is worse than its goal by half, or could not be measured, twice.
+ * time went to. Ends with 1 when a row is worse than its goal by half, or could not be measured, three times.
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -64,10 +64,13 @@ async function main(): Promise<void> {
   console.log(`${machine()}\n\n${tableHead()}`);
   rmSync(profiles, { recursive: true, force: true });
   mkdirSync(profiles);
-  const failed = await report(selected, options.profile ? profiles : undefined);
-  // Whatever else the machine did meanwhile: a row that is bad is bad twice.
-  if (failed.length > 0) console.log(`\nOnce more, by themselves:\n\n${tableHead()}`);
-  if (failed.length > 0 && (await report(failed)).length > 0) process.exitCode = 1;
+  let failed = await report(selected, options.profile ? profiles : undefined);
+  // Whatever else the machine did meanwhile: a row that is bad is bad every time.
+  for (let again = 0; failed.length > 0 && again < 2; again += 1) {
+    console.log(`\nOnce more, by themselves:\n\n${tableHead()}`);
+    failed = await report(failed);
+  }
+  if (failed.length > 0) process.exitCode = 1;
   if (!options.profile) return;
   for (const file of readdirSync(profiles)) console.log(`\n${file}\n${summarize(join(profiles, file))}`);
 }
