@@ -137,9 +137,12 @@ export class Mount {
   enterCall(principal: string | undefined, session: Session | undefined): void {
     if (session !== undefined && session.callCount >= this.options.maxCallsPerSession)
       throw tryLater(429, 'Too many calls of this session are running');
-    if (this.calls.enter(principal)) return;
-    const mine = this.calls.of(principal) >= this.options.maxCallsPerPrincipal;
-    throw tryLater(mine ? 429 : 503, mine ? 'Too many of your calls are running' : 'Too many calls are running');
+    if (!this.calls.enter(principal)) throw noPlace(this.calls, principal, 'calls are running');
+  }
+
+  /** @throws {HttpError} 503 or 429 at a cap. */
+  enterListening(principal: string | undefined): void {
+    if (!this.listening.enter(principal)) throw noPlace(this.listening, principal, 'streams are open');
   }
 
   /** @throws {HttpError} 503 at a cap, with no session idle for long enough to make room. */
@@ -255,13 +258,11 @@ export class Mount {
     clearTimeout(timer);
     this.#onQuiet = undefined;
   }
+}
 
-  /** @throws {HttpError} 503 or 429 at a cap. */
-  enterListening(principal: string | undefined): void {
-    if (this.listening.enter(principal)) return;
-    const mine = this.listening.of(principal) >= this.options.maxStreamsPerPrincipal;
-    throw tryLater(mine ? 429 : 503, mine ? 'Too many of your streams are open' : 'Too many streams are open');
-  }
+function noPlace(places: Places, principal: string | undefined, what: string): HttpError {
+  const mine = places.of(principal) >= places.limitPerPrincipal;
+  return tryLater(mine ? 429 : 503, `Too many ${mine ? 'of your ' : ''}${what}`);
 }
 
 /** A refusal that may be over soon. */

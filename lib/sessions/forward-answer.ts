@@ -1,4 +1,5 @@
 /** An answer on its way to the node that asked; that node's name is part of the question's id. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { UnavailableError } from '../protocol/errors';
 import type { JsonRpcResponse } from '../protocol/types';
 import type { SharedPart } from './shared-store';
@@ -21,7 +22,7 @@ export async function forwardAnswer(shared: SharedPart, id: string, response: Js
     if (!(await shared.streams.isAlive(node))) return false;
     // It lives, and has lost its connection for a moment: nobody has heard the answer yet.
     if (Date.now() > giveUpAt) throw new UnavailableError('The process that asked cannot be reached right now');
-    await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+    await delay(retryMs, undefined, { ref: false });
   }
   return true;
 }

@@ -1,4 +1,5 @@
 /** The replies' streams of one node of many: those it writes, and those of other nodes that are read here. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestId } from '../protocol/types';
 import { HeldReply } from './held-streams';
 import type { HeldOptions } from './held-streams';
@@ -90,7 +91,7 @@ export class NodeReplies {
       if (!(await streams.isAlive(held.owner))) held = await streams.hold(id, streamId, 0);
       else if (Date.now() > giveUpAt) return undefined;
       else {
-        await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+        await delay(retryMs, undefined, { ref: false });
         held = await streams.hold(id, streamId, after);
       }
     }

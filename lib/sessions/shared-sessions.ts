@@ -188,12 +188,8 @@ export class SharedSessions implements LiveSessions {
     await this.#options.shared.leave();
   }
 
-  #create(record: SessionRecord): Session {
-    return new Session(record, this.#options.streamLimits, Date.now());
-  }
-
   #add(record: SessionRecord): Session {
-    const session = this.#create(record);
+    const session = new Session(record, this.#options.streamLimits, Date.now());
     const { id } = record;
     const { shared } = this.#options;
     session.elsewhere = {

@@ -4,7 +4,7 @@ import type { Cluster } from '../support/cluster';
 import { eventually } from '../support/eventually';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
-import { legacySession, openStream, post } from '../support/wire';
+import { legacySession, post } from '../support/wire';
 import type { LegacySession } from '../support/wire';
 
 describeRedis('Notices that a node has missed', () => {
@@ -23,10 +23,8 @@ describeRedis('Notices that a node has missed', () => {
   afterEach(() => cluster.close());
   afterAll(() => redis.close());
 
-  const get = (node: number) =>
-    openStream(cluster.nodes[node]!.url, { headers: session.headers, revision: session.revision });
-  const ping = (node: number) =>
-    post(cluster.nodes[node]!.url, { jsonrpc: '2.0', id: 1, method: 'ping' }, session.headers);
+  const get = (node: number) => session.at(cluster.nodes[node]!).get();
+  const ping = (node: number) => session.at(cluster.nodes[node]!).request('ping');
   const says = (text: string) =>
     cluster.nodes[1]!.server.notify('notifications/message', { level: 'info', data: text });
   /** As if more had been said than is kept. */

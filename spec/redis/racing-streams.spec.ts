@@ -30,10 +30,7 @@ describeRedis('GETs that race', () => {
   afterAll(() => redis.close());
 
   const get = (node: number, lastEventId?: string) =>
-    openStream(cluster.nodes[node]!.url, {
-      headers: { ...session.headers, ...(lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId }) },
-      revision: session.revision,
-    });
+    session.at(cluster.nodes[node]!).get({ 'Last-Event-ID': lastEventId });
   const call = (node: number, name: string, accept = 'application/json, text/event-stream') => ({
     url: cluster.nodes[node]!.url,
     body: { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name, arguments: {} } },

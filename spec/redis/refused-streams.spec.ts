@@ -3,7 +3,7 @@ import { createCluster } from '../support/cluster';
 import type { Cluster } from '../support/cluster';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
-import { legacySession, openStream } from '../support/wire';
+import { legacySession } from '../support/wire';
 import type { LegacySession, Message } from '../support/wire';
 
 describeRedis('A GET that is refused', () => {
@@ -21,23 +21,12 @@ describeRedis('A GET that is refused', () => {
   afterAll(() => redis.close());
 
   const open = () => legacySession(cluster, { headers: { Authorization: 'Bearer alice-token' } });
-  const get = (node: number, lastEventId?: string, { headers, revision } = session) =>
-    openStream(cluster.nodes[node]!.url, {
-      headers: { ...headers, ...(lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId }) },
-      revision,
-    });
+  const get = (node: number, lastEventId?: string, whose = session) =>
+    whose.at(cluster.nodes[node]!).get({ 'Last-Event-ID': lastEventId });
   const call = (name: string) =>
-    openStream(cluster.nodes[0]!.url, {
-      method: 'POST',
-      headers: session.headers,
-      body: {
-        jsonrpc: '2.0',
-        id: 7,
-        method: 'tools/call',
-        params: { name, arguments: {}, _meta: { progressToken: 't' } },
-      },
-      revision: session.revision,
-    });
+    session
+      .at(cluster.nodes[0]!)
+      .stream('tools/call', { name, arguments: {}, _meta: { progressToken: 't' } }, { id: 7 });
   const changed = ({ method }: Message) => method === 'notifications/tools/list_changed';
   /** Where no stream here has got to. */
   const positions = ['1', '8', '1000', '999999999999999'];

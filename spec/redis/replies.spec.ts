@@ -5,7 +5,7 @@ import type { Cluster } from '../support/cluster';
 import { eventually } from '../support/eventually';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
-import { legacySession, modern, openStream, textOf } from '../support/wire';
+import { legacySession, modern, textOf } from '../support/wire';
 import type { LegacySession, Stream } from '../support/wire';
 
 describeRedis('A reply that becomes a stream', () => {
@@ -57,23 +57,12 @@ describeRedis('A reply that becomes a stream', () => {
   afterAll(() => redis.close());
 
   const get = (node: number, lastEventId: string) =>
-    openStream(cluster.nodes[node]!.url, {
-      headers: { ...session.headers, 'Last-Event-ID': lastEventId },
-      revision: session.revision,
-    });
+    session.at(cluster.nodes[node]!).get({ 'Last-Event-ID': lastEventId });
   const callLate = () => call('late');
   const call = (name: string) =>
-    openStream(cluster.nodes[0]!.url, {
-      method: 'POST',
-      headers: session.headers,
-      body: {
-        jsonrpc: '2.0',
-        id: 7,
-        method: 'tools/call',
-        params: { name, arguments: {}, _meta: { progressToken: 't' } },
-      },
-      revision: session.revision,
-    });
+    session
+      .at(cluster.nodes[0]!)
+      .stream('tools/call', { name, arguments: {}, _meta: { progressToken: 't' } }, { id: 7 });
   const progressed = ({ method }: { method?: string }) => method === 'notifications/progress';
 
   it('gives no event id away before any node could resume after it', async () => {

@@ -4,7 +4,7 @@ import type { Cluster } from '../support/cluster';
 import { eventually } from '../support/eventually';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
-import { legacySession, modern, openStream, post } from '../support/wire';
+import { legacySession, modern, post } from '../support/wire';
 import type { LegacySession, Message, Stream } from '../support/wire';
 
 describeRedis('Streams on several nodes', () => {
@@ -20,17 +20,9 @@ describeRedis('Streams on several nodes', () => {
   afterAll(() => redis.close());
 
   const get = (node: number, session: LegacySession, lastEventId?: string) =>
-    openStream(cluster.nodes[node]!.url, {
-      headers: { ...session.headers, ...(lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId }) },
-      revision: session.revision,
-    });
+    session.at(cluster.nodes[node]!).get({ 'Last-Event-ID': lastEventId });
   const call = (node: number, session: LegacySession, name: string, id = 7, meta?: object) =>
-    openStream(cluster.nodes[node]!.url, {
-      method: 'POST',
-      headers: session.headers,
-      body: { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {}, _meta: meta } },
-      revision: session.revision,
-    });
+    session.at(cluster.nodes[node]!).stream('tools/call', { name, arguments: {}, _meta: meta }, { id });
   const changed = ({ method }: Message) => method === 'notifications/tools/list_changed';
   const said = ({ method }: Message) => method === 'notifications/message';
   const answered = ({ id }: Message) => id === 7;

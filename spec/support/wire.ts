@@ -59,6 +59,8 @@ export interface LegacySession {
   /** Open the standalone stream, or resume another with `Last-Event-ID`. */
   get(headers?: Headers): Promise<Stream>;
   delete(headers?: Headers): Promise<Reply>;
+  /** The same session, spoken to at another address: one of several nodes. */
+  at(target: Target): LegacySession;
 }
 
 let lastId = 0;
@@ -74,14 +76,14 @@ export async function legacySession(target: Target, options: LegacyOptions = {})
   }
   const headers = mergeHeaders({ 'Mcp-Session-Id': sessionId, 'MCP-Protocol-Version': revision }, extra);
   const message = (method: string, params: unknown, id: unknown) => ({ jsonrpc: '2.0', id, method, params });
-  const session: LegacySession = {
+  const speakTo = (url: string): LegacySession => ({
     revision,
     sessionId,
     headers,
     initializeReply,
     post: (body, { headers: over, validate } = {}) =>
       post(url, body, mergeHeaders(headers, over), { revision, validate }),
-    request: (method, params, { id = ++lastId, ...rest } = {}) => session.post(message(method, params, id), rest),
+    request: (method, params, { id = ++lastId, ...rest } = {}) => speakTo(url).post(message(method, params, id), rest),
     stream: (method, params, { id = ++lastId, headers: over, validate } = {}) =>
       openStream(url, {
         method: 'POST',
@@ -90,11 +92,13 @@ export async function legacySession(target: Target, options: LegacyOptions = {})
         revision,
         validate,
       }),
-    callTool: (name, args, rest) => session.request('tools/call', { name, arguments: args }, rest),
-    notify: (method, params, rest) => session.post({ jsonrpc: '2.0', method, params }, rest),
+    callTool: (name, args, rest) => speakTo(url).request('tools/call', { name, arguments: args }, rest),
+    notify: (method, params, rest) => speakTo(url).post({ jsonrpc: '2.0', method, params }, rest),
     get: (over) => openStream(url, { headers: mergeHeaders(headers, over), revision }),
     delete: (over) => send(url, { method: 'DELETE', headers: mergeHeaders(headers, over), revision }),
-  };
+    at: (target) => speakTo(target.url),
+  });
+  const session = speakTo(url);
   if (initialized) {
     const reply = await session.notify('notifications/initialized');
     if (reply.status !== 202) throw new Error(`notifications/initialized answered ${reply.status}: ${reply.text}`);
