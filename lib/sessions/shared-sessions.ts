@@ -48,9 +48,9 @@ export class SharedSessions implements LiveSessions {
     shared.join({
       maxSessions: options.maxSessions,
       maxSessionsPerPrincipal: options.maxSessionsPerPrincipal,
-      // What is in use is reported now and then only, and must not end before its time for that.
-      idleMs: idleMs + this.#touchIntervalMs,
-      evictableAfterMs: evictableAfterMs + this.#touchIntervalMs,
+      // What is in use is reported now and then only, and must not end before its time for that. Stores count whole ones.
+      idleMs: Math.ceil(idleMs + this.#touchIntervalMs),
+      evictableAfterMs: Math.ceil(evictableAfterMs + this.#touchIntervalMs),
       streamLimit: streamLimits.historyLimit,
       streamBytes: streamLimits.historyBytes,
       historyMs: options.historyMs,

@@ -141,6 +141,19 @@ describeRedis('Sessions on several nodes', () => {
     }
   });
 
+  it('are opened, used and resumed whatever their idle time is divided by', async () => {
+    const odd = await createCluster(redis, { router: { sessionIdleMs: 15_001 } }, 2);
+    const session = await legacySession(odd);
+    const reply = await session
+      .at(odd.nodes[0]!)
+      .stream('tools/call', { name: 'progress', arguments: {}, _meta: { progressToken: 't' } }, { id: 7 });
+    await reply.ended;
+    const resumed = await session.at(odd.nodes[1]!).get({ 'Last-Event-ID': reply.events[0]!.id });
+    expect(resumed.status).toBe(200);
+    resumed.close();
+    await odd.close();
+  });
+
   it('are capped per principal over all nodes', async () => {
     for (let n = 0; n < 3; n += 1) await legacySession(cluster, { headers: alice });
     const refused = await post(cluster.url, initializeMessage(), alice);
