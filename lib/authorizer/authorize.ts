@@ -3,7 +3,7 @@ import type { CallContext } from '../call-context';
 import type { Context } from '../context';
 import type { ServerCore } from '../core';
 import { isObject } from '../protocol/json-rpc';
-import { isPromise } from '../protocol/promise';
+import { isPromise, within } from '../protocol/promise';
 import type { ToolEntry } from '../registry';
 import { allow, allowAll, deny } from './decisions';
 import type { Decision, ReadQuestion } from './decisions';
@@ -117,20 +117,12 @@ async function waitFor(
   question: Question,
   context: CallContext,
 ): Promise<Decision> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooSlow = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`no decision within ${core.authorizerTimeoutMs} ms`)),
-      core.authorizerTimeoutMs,
-    );
-    timer.unref();
-  });
+  const { authorizerTimeoutMs: limitMs } = core;
   try {
-    return checked(await Promise.race([pending, tooSlow]), question, context);
+    const decision = await within(pending, limitMs, () => new Error(`no decision within ${limitMs} ms`));
+    return checked(decision, question, context);
   } catch (error) {
     return failed(error, question, context);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

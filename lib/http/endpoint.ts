@@ -7,9 +7,10 @@ import { isTooDeep, maxDepth } from '../protocol/depth';
 import { ErrorCode, McpError, UnavailableError } from '../protocol/errors';
 import { isObject, isRequestId, MessageError, parseMessage } from '../protocol/json-rpc';
 import type { ParsedMessage } from '../protocol/json-rpc';
-import type { JsonRpcRequest } from '../protocol/types';
 import { isPromise } from '../protocol/promise';
-import { legacyMeta } from '../request-meta';
+import { findRevision } from '../protocol/revisions';
+import type { JsonRpcRequest } from '../protocol/types';
+import { legacyMeta, unsupportedVersion } from '../request-meta';
 import type { Session } from '../sessions/session';
 import { postBatch } from './batch';
 import { readMessageBody } from './body';
@@ -118,6 +119,10 @@ function admitLegacy(
   parsed: ParsedMessage,
   identity: Identity,
 ): Admitted | Promise<Admitted> {
+  const { 'mcp-session-id': sessionId, 'mcp-protocol-version': version } = headers;
+  // streamable-http, "Protocol Version Header": a client of a revision to come learns which to speak.
+  if (sessionId === undefined && typeof version === 'string' && findRevision(version) === undefined)
+    throw unsupportedVersion(version);
   const finding = findSession(mount, headers, identity);
   const admitTo = (session: Session): Admitted => ({ parsed, meta: legacyMeta(session, parsed), session });
   return isPromise(finding) ? finding.then(admitTo) : admitTo(finding);

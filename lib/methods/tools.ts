@@ -14,7 +14,7 @@ import { ErrorCode, McpError, readMessage, ToolError } from '../protocol/errors'
 import { mirrorMismatch } from '../protocol/mirrored-params';
 import { parseCallToolParams, parseListParams } from '../protocol/params';
 import type { CallToolParams } from '../protocol/params';
-import { isPromise } from '../protocol/promise';
+import { isPromise, within } from '../protocol/promise';
 import { describeIssues } from '../protocol/schema';
 import type { CallToolResult, InputRequiredResult } from '../protocol/types';
 import { createProvidedEntry } from '../registry';
@@ -141,20 +141,13 @@ function invalidArguments({ name }: ToolEntry, issues: string): CallToolResult {
 }
 
 /** Run the handler; at the limit its signal aborts and nobody waits for it any more. */
-async function withinTime(tool: ToolEntry, args: unknown, context: CallContext, limitMs: number): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined;
-  const expiry = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new ToolError(`The tool did not finish within ${limitMs} ms`);
-      reject(error);
-      context.expire(error);
-    }, limitMs).unref();
-  });
-  try {
-    return await Promise.race([tool.handler(args as never, context), expiry]);
-  } finally {
-    clearTimeout(timer);
-  }
+function withinTime(tool: ToolEntry, args: unknown, context: CallContext, limitMs: number): Promise<unknown> {
+  return within(
+    tool.handler(args as never, context),
+    limitMs,
+    () => new ToolError(`The tool did not finish within ${limitMs} ms`),
+    (error) => context.expire(error),
+  );
 }
 
 function toErrorResult(error: unknown, exposeErrors: boolean): CallToolResult | undefined {

@@ -1,7 +1,8 @@
 /** One node's two connections to Redis: one for commands, one to hear. Bounded in time, and patient. */
 import { createHash } from 'node:crypto';
 import { UnavailableError } from '../protocol/errors';
-import { Link, reconnectDelay, within } from './link';
+import { within } from '../protocol/promise';
+import { Link, noAnswer, reconnectDelay } from './link';
 import type { Client } from './link';
 
 /** A client of node-redis 5 or later, made by `createClient` or `createCluster`. It is never used itself, and need not be connected. */
@@ -154,7 +155,9 @@ export class Connection {
         ? command(commands)
         : this.#first.then(() => command(this.#commands.current!)); // of use by now
     try {
-      return await within(sent, this.#options.commandTimeoutMs, () => this.#watch(sent, commands));
+      const { commandTimeoutMs } = this.#options;
+      const watch = () => this.#watch(sent, commands);
+      return await within(sent, commandTimeoutMs, () => noAnswer(commandTimeoutMs), watch);
     } catch (cause) {
       this.#complain(cause);
       throw new UnavailableError('Sessions cannot be reached right now', { cause });

@@ -1,5 +1,6 @@
 /** A connection to Redis that is there for good: tried until it can be made, and made anew where it leads nowhere. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '../protocol/promise';
 
 /** What is used of a client of node-redis, whatever its modules and protocol version. */
 export interface Client {
@@ -31,20 +32,9 @@ export function reconnectDelay(retries: number): number {
   return Math.round(Math.min(2_000, 50 * 2 ** Math.min(retries, 6)) * (0.5 + Math.random()));
 }
 
-/** Settles as `promise` does, or rejects after `limitMs`. */
-export async function within<T>(promise: Promise<T>, limitMs: number, onLate?: () => void): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no answer within ${limitMs} ms`));
-      onLate?.();
-    }, limitMs);
-  });
-  try {
-    return await Promise.race([promise, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** What a promise rejects with that was not kept. */
+export function noAnswer(limitMs: number): Error {
+  return new Error(`no answer within ${limitMs} ms`);
 }
 
 /** Owns its clients: the one in use, the one that is tried, and one that was replaced. Ends with {@link Link.close}. */
@@ -84,7 +74,8 @@ export class Link {
     for (let retries = 0; !this.#closed; retries += 1) {
       const client = this.#create();
       try {
-        await within(this.#prepare(client), this.#options.attemptMs);
+        const { attemptMs } = this.#options;
+        await within(this.#prepare(client), attemptMs, () => noAnswer(attemptMs));
         return (this.#current = client);
       } catch (error) {
         this.#options.onError(error);

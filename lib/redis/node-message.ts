@@ -41,6 +41,8 @@ const kinds: { readonly [Kind in NodeMessage['kind']]: Readonly<Record<string, C
   notice: { from: isString, seq: isCount, notice: (value) => fits(value, notice) && isString(methodOf(value)) },
   wake: { id: isString, streamId: isString },
   taken: { id: isString, streamId: isString, by: isString },
+  untold: { id: isString, streamId: isString, position: isCount, by: isString },
+  unsaid: { id: isString, streamId: isString, position: isCount },
   letGo: { id: isString, streamId: isString, position: isCount },
   ask: { id: isString, json: isMessageText },
   notAsked: { id: isString, question: isString },

@@ -1,16 +1,26 @@
 /** The replies' streams of one node of many: those it writes, and those of other nodes that are read here. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { UnavailableError } from '../protocol/errors';
 import type { RequestId } from '../protocol/types';
 import { HeldReply } from './held-streams';
 import type { HeldOptions } from './held-streams';
 import { ReplyLog } from './reply-log';
 import type { Session } from './session';
-import type { HeldStream, SharedPart } from './shared-store';
+import type { HeldStream, NodeMessage, SharedPart } from './shared-store';
 import type { Stream, StreamLimits } from './stream';
 
-/** How long a node may take to tell what its client has seen, and how often it is looked for meanwhile. */
+/** How long a node may take to tell what its client has seen, before that is told to come back; and how often it is looked for. */
 const patienceMs = 1_000;
 const retryMs = 50;
+
+/** What a client has seen of a reply. */
+type Position = Omit<Extract<NodeMessage, { kind: 'unsaid' }>, 'kind'>;
+type Untold = Omit<Extract<NodeMessage, { kind: 'untold' }>, 'kind'>;
+
+interface Wait extends Position {
+  /** Its node has never said that. */
+  unsaid: boolean;
+}
 
 export interface NodeRepliesOptions {
   readonly shared: SharedPart;
@@ -25,6 +35,8 @@ export class NodeReplies {
   /** What this node writes, until all of it is told. */
   readonly #logs = new Map<string, ReplyLog>();
   readonly #copies = new Map<string, HeldReply>();
+  /** What the store is still to be told; each for a second at most. */
+  readonly #waits = new Set<Wait>();
 
   constructor(options: NodeRepliesOptions) {
     this.#options = options;
@@ -84,18 +96,43 @@ export class NodeReplies {
 
   /** What the client has seen may be on its way to the store: it is waited for while the node lives that has to tell. */
   async #hold(id: string, streamId: string, after: number): Promise<HeldStream | undefined> {
-    const { streams } = this.#options.shared;
+    const { shared } = this.#options;
+    const wait: Wait = { id, streamId, position: after, unsaid: false };
     const giveUpAt = Date.now() + patienceMs;
-    let held = await streams.hold(id, streamId, after);
-    while (held !== undefined && 'notYetTold' in held) {
-      if (!(await streams.isAlive(held.owner))) held = await streams.hold(id, streamId, 0);
-      else if (Date.now() > giveUpAt) return undefined;
-      else {
-        await delay(retryMs, undefined, { ref: false });
-        held = await streams.hold(id, streamId, after);
+    let seen = after;
+    let asked = false;
+    this.#waits.add(wait);
+    try {
+      for (;;) {
+        const { unsaid } = wait;
+        const held = await shared.streams.hold(id, streamId, seen);
+        if (held === undefined || !('notYetTold' in held)) return held;
+        if (unsaid) return undefined;
+        // What is not told by now never will be; the call is answered by errors.
+        if (!(await shared.streams.isAlive(held.owner))) seen = 0;
+        else if (Date.now() > giveUpAt) throw new UnavailableError('The stream cannot be resumed right now');
+        else {
+          asked ||= await shared.send(held.owner, { kind: 'untold', id, streamId, position: after, by: shared.node });
+          await delay(retryMs, undefined, { ref: false });
+        }
       }
+    } finally {
+      this.#waits.delete(wait);
     }
-    return held;
+  }
+
+  /** `by` has a client that has seen more than the store has been told. That is on its way, or never was. */
+  untold(session: Session | undefined, { id, streamId, position, by }: Untold): void {
+    const isSaid = this.#logs.has(`${id}.${streamId}`) && session?.findStream(streamId)?.reaches(position) === true;
+    if (isSaid) return;
+    // Where it does not arrive, the client is told to come back.
+    this.#options.shared.send(by, { kind: 'unsaid', id, streamId, position }).catch(() => undefined);
+  }
+
+  /** The node of a call says that no client can have seen this. */
+  unsaid({ id, streamId, position }: Position): void {
+    for (const wait of this.#waits)
+      if (wait.id === id && wait.streamId === streamId && wait.position === position) wait.unsaid = true;
   }
 
   #drop(copy: HeldReply): void {

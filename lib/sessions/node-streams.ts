@@ -213,6 +213,10 @@ export class NodeStreams {
         return this.#notices.heard(message.seq, message.notice, message.from);
       case 'ask':
         return this.#asked(message.id, message.json, session);
+      case 'untold':
+        return this.#replies.untold(session, message);
+      case 'unsaid':
+        return this.#replies.unsaid(message);
       case 'resync':
         for (const own of this.#owns.values()) {
           own.wake();

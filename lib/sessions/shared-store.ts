@@ -26,6 +26,16 @@ export type NodeMessage =
   | { readonly kind: 'wake'; readonly id: string; readonly streamId: string }
   /** A stream that this node held is read elsewhere now. */
   | { readonly kind: 'taken'; readonly id: string; readonly streamId: string; readonly by: string }
+  /** `by` has a client that has seen more of a reply of this node than the store has been told. */
+  | {
+      readonly kind: 'untold';
+      readonly id: string;
+      readonly streamId: string;
+      readonly position: number;
+      readonly by: string;
+    }
+  /** The answer, where it is not about to be told: no client can have seen that. */
+  | { readonly kind: 'unsaid'; readonly id: string; readonly streamId: string; readonly position: number }
   /** The call of a reply that this node reads closes its connection, after the message at `position`. */
   | { readonly kind: 'letGo'; readonly id: string; readonly streamId: string; readonly position: number }
   /** A question for the client, on the session's own stream, which this node reads. */

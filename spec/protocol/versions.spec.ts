@@ -1,7 +1,7 @@
 /** Which revision a legacy client gets, and what its version header may say. */
 import { createFixture } from '../support/fixture';
 import type { Fixture } from '../support/fixture';
-import { latestLegacy, legacyRevisions } from '../support/schema';
+import { latestLegacy, legacyRevisions, modernRevision } from '../support/schema';
 import { initializeMessage, legacySession, post, send, textOf } from '../support/wire';
 
 let fixture: Fixture;
@@ -83,6 +83,28 @@ describe('initialize', () => {
     const reply = await post(fixture.url, initializeMessage(body), { 'MCP-Protocol-Version': header });
     expect(reply.status).toBe(200);
     expect(reply.response?.result?.protocolVersion).toBe(body);
+  });
+});
+
+describe('MCP-Protocol-Version without a session', () => {
+  // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#protocol-version-header
+  it.each(['2099-01-01', '2025-11-2', 'latest', ''])(
+    'that names no revision of ours MUST be answered 400 with those that can be had: %j',
+    async (requested) => {
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+      const headers = { 'MCP-Protocol-Version': requested };
+      const reply = await post(fixture.url, body, headers, { revision: modernRevision });
+      expect(reply.status).toBe(400);
+      expect(reply.response).toMatchObject({ id: 1, error: { code: -32022, data: { requested } } });
+      expect(reply.response!.error!.data).toHaveProperty('supported', [modernRevision]);
+    },
+  );
+
+  it.each(legacyRevisions)('that names one with sessions asks for one: %s', async (revision) => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const reply = await post(fixture.url, body, { 'MCP-Protocol-Version': revision });
+    expect(reply.status).toBe(400);
+    expect(reply.response?.error?.message).toContain('Mcp-Session-Id');
   });
 });
 

@@ -11,6 +11,8 @@ const messages: NodeMessage[] = [
   { kind: 'notice', from: 'n', seq: 1, notice: { message: { jsonrpc: '2.0', method: 'm' } } },
   { kind: 'wake', id: 'a', streamId: 's' },
   { kind: 'taken', id: 'a', streamId: 's', by: 'n' },
+  { kind: 'untold', id: 'a', streamId: 's', position: 3, by: 'n' },
+  { kind: 'unsaid', id: 'a', streamId: 's', position: 3 },
   { kind: 'letGo', id: 'a', streamId: 's', position: 0 },
   { kind: 'ask', id: 'a', json: '{"id":"n.1"}' },
   { kind: 'notAsked', id: 'a', question: 'n.1' },
