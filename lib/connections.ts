@@ -116,10 +116,9 @@ class ConnectionState implements ParkedCalls {
   }
 
   readonly #hear = (notice: Notice): void => {
-    const { message, uri } = notice;
+    const { message } = notice;
     for (const { id, wants } of this.#subscriptions.keys()) if (wants(notice)) this.send(tagged(message, id));
-    const record = this.#session?.record;
-    if (record?.initialized && (uri === undefined || record.subscriptions.includes(uri))) this.send(message);
+    if (this.#session?.wants(notice)) this.send(message);
   };
 
   async handle(message: unknown): Promise<JsonRpcResponse | JsonRpcResponse[] | undefined> {

@@ -41,8 +41,9 @@ beforeAll(async () => {
   fixture = await createFixture();
 });
 
-afterAll(() => {
+afterAll(async () => {
   hook.disable();
+  await fixture.close();
 });
 
 /** Everything of the kind in this process: another spec file of the same worker may have left some. */

@@ -181,12 +181,10 @@ export class Mount {
       return;
     }
     if (!this.options.serverMessages) return;
-    const { message, mergeKey, uri } = notice;
+    const { message, mergeKey } = notice;
     let json: string | undefined;
     for (const session of this.sessions) {
-      const { record } = session;
-      if (!record.initialized || (uri !== undefined && !record.subscriptions.includes(uri))) continue;
-      this.tell(session, (json ??= JSON.stringify(message)), mergeKey);
+      if (session.wants(notice)) this.tell(session, (json ??= JSON.stringify(message)), mergeKey);
     }
   };
 

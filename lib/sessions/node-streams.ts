@@ -121,9 +121,7 @@ export class NodeStreams {
     // As where an inbox is full on one node.
     if (listened && session.record.initialized && lost > seen) return this.#options.fail(session, 'inbox-full');
     // What was said to those who listened is nothing to one that has never done so, but for what has changed.
-    const missed = notices.filter(
-      ({ notice }) => concerns(session, notice) && (listened || notice.mergeKey !== undefined),
-    );
+    const missed = notices.filter(({ notice }) => session.wants(notice) && (listened || notice.mergeKey !== undefined));
     own.caughtUp(
       missed.map(({ seq, notice }) => waitingOf(seq, notice)),
       newest,
@@ -273,7 +271,7 @@ export class NodeStreams {
   }
 
   #deliver(seq: number, notice: SharedNotice, from: string): void {
-    for (const own of this.#owns.values()) if (concerns(own.options.session, notice)) own.say(waitingOf(seq, notice));
+    for (const own of this.#owns.values()) if (own.options.session.wants(notice)) own.say(waitingOf(seq, notice));
     if (from !== this.#options.shared.node) this.#options.hear(notice);
   }
 
@@ -299,10 +297,6 @@ export class NodeStreams {
     for (const own of this.#owns.values()) own.end();
     this.#replies.end();
   }
-}
-
-function concerns({ record }: Session, { uri }: SharedNotice): boolean {
-  return record.initialized && (uri === undefined || record.subscriptions.includes(uri));
 }
 
 function waitingOf(seq: number, { message, mergeKey }: SharedNotice) {

@@ -84,6 +84,12 @@ export class Session {
     return (this.#streams?.size ?? 0) > 0;
   }
 
+  /** Is what the server says to everybody for this client? */
+  wants({ uri }: { readonly uri?: string | undefined }): boolean {
+    const { initialized, subscriptions } = this.record;
+    return initialized && (uri === undefined || subscriptions.includes(uri));
+  }
+
   /** Calls that run, those under a reused id too. */
   get callCount(): number {
     return this.#calls?.length ?? 0;
