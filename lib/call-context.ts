@@ -1,5 +1,6 @@
 /** One call on its way: what its handler is given, and what the road keeps of it. */
 import { setMaxListeners } from 'node:events';
+import { nanoid } from 'nanoid';
 import type { Rounds } from './authorizer/rounds';
 import type { Caller, RequestMeta } from './caller';
 import type { Context, ElicitAnswer, ElicitQuestion, Transport } from './context';
@@ -189,6 +190,10 @@ export class CallContext implements Context {
   get elicit(): Context['elicit'] {
     return (key: string, question: ElicitQuestion<Schema>) =>
       claimed(this.core.ask.elicit(this, key, question)) as Promise<ElicitAnswer<never>>;
+  }
+
+  get createElicitationId(): Context['createElicitationId'] {
+    return () => this.caller.session?.createElicitationId() ?? nanoid();
   }
 
   get sample(): Context['sample'] {

@@ -1,4 +1,5 @@
 /** Clients over transports that are not HTTP: stdio, memory, an author's own. One connection object is one client. */
+import { nanoid } from 'nanoid';
 import { CallContext } from './call-context';
 import type { Caller, ParkedCalls, RequestMeta, Subscription } from './caller';
 import type { Transport } from './context';
@@ -189,7 +190,7 @@ class ConnectionState implements ParkedCalls {
       toolTimeoutMs: this.#core.toolTimeoutMs,
       openSession: (record) => {
         this.#session = new Session(
-          { ...record, id: this.#transport, principal: this.#principal },
+          { ...record, id: `${this.#transport}-${nanoid()}`, principal: this.#principal },
           noLimits,
           Date.now(),
         );

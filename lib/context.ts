@@ -20,7 +20,15 @@ import type {
 export type Transport = 'http' | 'stdio' | 'memory';
 
 /** A form to fill in, or a page to open. */
-export type ElicitQuestion<S extends Schema> = { message: string; schema: S } | { message: string; url: string };
+export type ElicitQuestion<S extends Schema> = { message: string; schema: S } | ElicitPage;
+
+/** A page for the user to open. */
+export interface ElicitPage {
+  message: string;
+  url: string;
+  /** From {@link Context.createElicitationId}, where the url holds it. @default one that nothing else knows */
+  elicitationId?: string;
+}
 
 /** The user's answer; `content` has passed the asked schema. */
 export type ElicitAnswer<S> =
@@ -83,7 +91,15 @@ export interface Context {
    * @throws {McpError} -32021 if the client cannot be asked this.
    */
   elicit<S extends Schema>(key: string, question: { message: string; schema: S }): Promise<ElicitAnswer<S>>;
-  elicit(key: string, question: { message: string; url: string }): Promise<ElicitAnswer<undefined>>;
+  elicit(key: string, question: ElicitPage): Promise<ElicitAnswer<undefined>>;
+  /**
+   * Make an id for a page that the user is sent to: put it in the url, and tell this client alone when the user is done,
+   * with `server.notify('notifications/elicitation/complete', { elicitationId })`, from whatever process. Only clients of
+   * 2025-11-25 have such ids and hear of it. In `once` it stays the same, however often the handler runs.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation
+   */
+  createElicitationId(): string;
   /** Ask the client's model, as {@link Context.elicit} asks the user. */
   sample(key: string, params: CreateMessageRequestParams): Promise<CreateMessageResult>;
   /** Ask for the client's roots, as {@link Context.elicit} asks the user. @default key 'roots' */

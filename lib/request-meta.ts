@@ -6,6 +6,7 @@ import type { ParsedMessage } from './protocol/json-rpc';
 import { parseModernMeta, progressTokenOf, protocolVersionKey } from './protocol/params';
 import { findRevision, latestLegacyRevision, modernVersions } from './protocol/revisions';
 import type { Revision } from './protocol/revisions';
+import { defaultLogLevel } from './sessions/session';
 import type { Session } from './sessions/session';
 
 /** The revision that a message's `_meta` names, or undefined where it names none: then it is no modern request. */
@@ -40,9 +41,6 @@ export function readModernMeta(meta: unknown): RequestMeta | undefined {
 export function modernMeta(revision: Revision, meta: Record<string, unknown>): RequestMeta {
   return { revision, ...parseModernMeta(meta), progressToken: progressTokenOf(meta), meta };
 }
-
-/** Until a legacy client says otherwise (`logging/setLevel`), it hears from this level up. */
-const defaultLogLevel = 'info';
 
 const noMeta: Record<string, unknown> = Object.freeze({});
 

@@ -2,7 +2,7 @@
 import { Connections } from './connections';
 import type { Connection } from './connections';
 import { publish } from './core';
-import type { ServerCore } from './core';
+import type { Notice, ServerCore } from './core';
 import { createCore } from './create-core';
 import type { McpServerOptions, ServerInfo } from './create-core';
 import type {
@@ -16,9 +16,15 @@ import type {
   ToolProvider,
 } from './declarations';
 import type { Schema } from './protocol/schema';
-import type { JsonRpcMessage, JsonRpcResponse } from './protocol/types';
+import { loggingLevels } from './protocol/types';
+import type { JsonRpcMessage, JsonRpcNotification, JsonRpcResponse, LoggingLevel } from './protocol/types';
 import { checkName, createPromptEntry, createResourceEntry, createTemplateEntry, createToolEntry } from './registry';
 import type { ListKind, ToolEntry } from './registry';
+
+/** That the resource `uri` has changed: for those who asked for it, and once where several wait. */
+function updated(uri: string, message: JsonRpcNotification): Notice {
+  return { message, mergeKey: `updated ${uri}`, uri };
+}
 
 /** Look inside a server: for the package's own transports. */
 export let coreOf: (server: McpServer) => ServerCore;
@@ -211,14 +217,25 @@ export class McpServer {
     return this.#connections.subscribe(listener, connection);
   }
 
-  /** Send a notification to every connection that can hear it, or to one. */
+  /**
+   * Send a notification to every connection that can hear it and wants it (a log message its level, a change of a
+   * resource its uri, the completion of an elicitation its id), or to one.
+   *
+   * @throws {TypeError} for a method that is no notification's; a log message without a level; an update without a uri.
+   */
   notify(method: string, params?: Record<string, unknown>, connection?: Connection): void {
     if (typeof method !== 'string' || !method.startsWith('notifications/'))
       throw new TypeError(`notify(method): must start with "notifications/", got ${JSON.stringify(method)}`);
+    if (method === 'notifications/message' && !loggingLevels.includes(params?.level as LoggingLevel))
+      throw new TypeError(
+        `notify('notifications/message', { level }): must be one of ${loggingLevels.join(', ')}, got ${JSON.stringify(params?.level)}`,
+      );
     const message =
       params === undefined ? { jsonrpc: '2.0' as const, method } : { jsonrpc: '2.0' as const, method, params };
-    if (connection === undefined) publish(this.#core, { message });
-    else this.#connections.send(connection, message);
+    if (connection !== undefined) this.#connections.send(connection, message);
+    else if (method !== 'notifications/resources/updated') publish(this.#core, { message });
+    else if (typeof params?.uri === 'string') publish(this.#core, updated(params.uri, message));
+    else throw new TypeError(`notify('${method}', { uri }): must be the uri of a resource`);
   }
 
   /** Say that a provider's set of tools has changed. */
@@ -238,7 +255,6 @@ export class McpServer {
 
   /** Say that the resource `uri` reads differently now; only those who subscribed to it hear. */
   notifyResourceUpdated(uri: string): void {
-    const message = { jsonrpc: '2.0' as const, method: 'notifications/resources/updated', params: { uri } };
-    publish(this.#core, { message, mergeKey: `updated ${uri}`, uri });
+    this.notify('notifications/resources/updated', { uri });
   }
 }

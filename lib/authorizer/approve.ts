@@ -22,6 +22,7 @@ const approveField = 'approve';
 
 /** Ask the human about this call. Answers to extra fields become `context.approval`. */
 export async function approve(prompt: ApprovalPrompt, context: CallContext): Promise<Outcome> {
+  if (!canAsk(context, 'elicitation.form')) return cannotBeAsked(prompt);
   let question: Question;
   try {
     question = approvalQuestion(prompt, context);
@@ -31,7 +32,6 @@ export async function approve(prompt: ApprovalPrompt, context: CallContext): Pro
     context.fault(error);
     return { code: 'authorization_denied', reason: undecidedReason };
   }
-  if (!canAsk(context, 'elicitation.form')) return cannotBeAsked(prompt);
   return context.era === 'legacy' ? approveLegacy(prompt, question, context) : approveModern(prompt, question, context);
 }
 
@@ -42,9 +42,7 @@ interface Question {
 
 function approvalQuestion({ message, fields }: ApprovalPrompt, context: CallContext): Question {
   const { revision } = context.requestMeta;
-  // A client without forms is never sent one; the newest way of writing them serves to check the fields all the same.
-  const form =
-    fields === undefined || revision.forms === 'none' ? undefined : createForm(fields, revision, 'elicit(prompt)');
+  const form = fields === undefined ? undefined : createForm(fields, revision, 'elicit(prompt)');
   if (form !== undefined && approveField in form.requestedSchema.properties) {
     throw new TypeError(`elicit(prompt): the field "${approveField}" is the approval itself; name yours otherwise`);
   }

@@ -1,6 +1,6 @@
 /** A handler's questions, written once for both eras. */
 import type { Ask, CallContext } from '../call-context';
-import type { ElicitAnswer } from '../context';
+import type { ElicitAnswer, ElicitPage } from '../context';
 import { missingCapability } from '../call-context';
 import { McpError, ToolError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
@@ -45,35 +45,27 @@ export function canAsk({ requestMeta }: CallContext, feature: ClientFeature): bo
 export const ask: Ask = {
   async elicit(context, key, question) {
     if ('url' in question) {
-      const params: ElicitRequestParams = { mode: 'url', message: question.message, url: checkUrl(question.url) };
-      if (context.requestMeta.revision.urlElicitationCallbacks) params.elicitationId = key;
-      return put(
-        context,
-        key,
-        'elicitation.url',
-        { method: 'elicitation/create', params },
-        parseElicitResult,
-      ) as Promise<ElicitAnswer<unknown>>;
+      const request = () => ({ method: 'elicitation/create' as const, params: pageParams(context, question) });
+      return put(context, key, 'elicitation.url', request, parseElicitResult) as Promise<ElicitAnswer<unknown>>;
     }
-    const form = createForm(question.schema, context.requestMeta.revision, `elicit("${key}")`);
-    const params: ElicitRequestParams = {
-      mode: 'form',
-      message: question.message,
-      requestedSchema: form.requestedSchema,
-    };
-    if (context.requestMeta.revision.forms === 'basic') delete params.mode;
-    return put(context, key, 'elicitation.form', { method: 'elicitation/create', params }, (answer) =>
-      parseFormAnswer(form, answer),
-    );
+    const { revision } = context.requestMeta;
+    const form = () => createForm(question.schema, revision, `elicit("${key}")`);
+    const mode = revision.forms === 'full' ? { mode: 'form' as const } : undefined;
+    const request = () => ({
+      method: 'elicitation/create' as const,
+      params: { ...mode, message: question.message, requestedSchema: form().requestedSchema },
+    });
+    return put(context, key, 'elicitation.form', request, (answer) => parseFormAnswer(form(), answer));
   },
 
   async sample(context, key, params) {
     const feature = params.tools === undefined && params.toolChoice === undefined ? 'sampling' : 'sampling.tools';
-    return put(context, key, feature, { method: 'sampling/createMessage', params }, parseCreateMessageResult);
+    const request = () => ({ method: 'sampling/createMessage' as const, params });
+    return put(context, key, feature, request, parseCreateMessageResult);
   },
 
   async listRoots(context, key) {
-    return put(context, key, 'roots', { method: 'roots/list', params: {} }, parseListRootsResult);
+    return put(context, key, 'roots', () => ({ method: 'roots/list', params: {} }), parseListRootsResult);
   },
 
   async once(context, key, fn) {
@@ -94,17 +86,22 @@ async function parseFormAnswer(form: Form, answer: unknown): Promise<ElicitAnswe
   return { action, content: result.value as never };
 }
 
-function checkUrl(url: string): string {
+function pageParams(context: CallContext, { message, url, elicitationId }: ElicitPage): ElicitRequestParams {
   if (!URL.canParse(url)) throw new TypeError(`elicit: url must be an absolute URL, got ${JSON.stringify(url)}`);
-  return url;
+  if (!context.requestMeta.revision.urlElicitationCallbacks) return { mode: 'url', message, url };
+  const { session } = context.caller;
+  // Any other would be nobody's when the user is done.
+  if (elicitationId !== undefined && session?.isElicitationId(elicitationId) === false)
+    throw new TypeError('elicit: elicitationId must be one of createElicitationId() of a call of the same client');
+  return { mode: 'url', message, url, elicitationId: elicitationId ?? context.createElicitationId() };
 }
 
-/** Put one question, in the way of the call's era. */
+/** Put one question, in the way of the call's era. `request` is made only when it is put. */
 async function put<T>(
   context: CallContext,
   key: string,
   feature: ClientFeature,
-  request: InputRequest,
+  request: () => InputRequest,
   parse: (answer: unknown) => T | Promise<T>,
 ): Promise<T> {
   if (typeof key !== 'string' || key === '' || key.startsWith(reservedPrefix)) {
@@ -120,13 +117,13 @@ async function put<T>(
 async function putLegacy<T>(
   context: CallContext,
   feature: ClientFeature,
-  request: InputRequest,
+  request: () => InputRequest,
   parse: (answer: unknown) => T | Promise<T>,
 ): Promise<T> {
   if (!canAsk(context, feature)) throw new ToolError(`This needs a client that supports ${required[feature].words}`);
   let answer;
   try {
-    answer = await askClient(context, request);
+    answer = await askClient(context, request());
   } catch (error) {
     if (error instanceof UnansweredError) throw new ToolError(error.message, { cause: error });
     throw error;
@@ -144,7 +141,7 @@ async function putModern<T>(
   context: CallContext,
   key: string,
   feature: ClientFeature,
-  request: InputRequest,
+  request: () => InputRequest,
   parse: (answer: unknown) => T | Promise<T>,
 ): Promise<T> {
   const rounds = roundsOf(context);
@@ -161,6 +158,6 @@ async function putModern<T>(
     }
   }
   if (!canAsk(context, feature)) throw missingCapability(required[feature].capabilities, required[feature].words);
-  rounds.asked.set(key, request);
+  rounds.asked.set(key, request());
   throw new InputRequiredStop();
 }

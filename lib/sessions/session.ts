@@ -1,8 +1,10 @@
 /** A legacy client's live state: its data, what it has running, its streams. Knows no HTTP. */
+import { createHash } from 'node:crypto';
 import { nanoid } from 'nanoid';
 import { findRevision } from '../protocol/revisions';
 import type { Revision } from '../protocol/revisions';
-import type { JsonRpcResponse, RequestId } from '../protocol/types';
+import { loggingLevels } from '../protocol/types';
+import type { JsonRpcNotification, JsonRpcResponse, LoggingLevel, RequestId } from '../protocol/types';
 import type { SessionRecord } from './session-store';
 import { Stream } from './stream';
 import type { StreamLimits } from './stream';
@@ -40,6 +42,12 @@ export const standaloneStreamId = '0';
 /** Finished replies that a session keeps for a client that resumes. */
 const maxFinishedStreams = 32;
 
+/** Until a client says otherwise (`logging/setLevel`), it hears from this level up. */
+export const defaultLogLevel: LoggingLevel = 'info';
+
+/** Characters of an elicitation's id that say whose it is. */
+const tagLength = 16;
+
 type Settle = (answer: JsonRpcResponse | 'unreachable' | undefined) => void;
 
 /** One live session. Owned by the transport that opened it; everything it holds ends with {@link Session.end}. */
@@ -61,6 +69,7 @@ export class Session {
   #streams: Map<string, Stream> | undefined;
   /** When each finished stream finished. */
   #finished: Map<string, number> | undefined;
+  #tag: string | undefined;
   #answerable = true;
   #lastStream = 0;
   readonly #limits: StreamLimits;
@@ -85,9 +94,33 @@ export class Session {
   }
 
   /** Is what the server says to everybody for this client? */
-  wants({ uri }: { readonly uri?: string | undefined }): boolean {
-    const { initialized, subscriptions } = this.record;
-    return initialized && (uri === undefined || subscriptions.includes(uri));
+  wants({ message, uri }: { readonly message: JsonRpcNotification; readonly uri?: string | undefined }): boolean {
+    const { initialized, subscriptions, logLevel = defaultLogLevel } = this.record;
+    if (!initialized) return false;
+    const { method, params } = message;
+    switch (method) {
+      case 'notifications/elicitation/complete':
+        // 2025-11-25, client/elicitation: MUST only be sent to the client that was asked.
+        return this.revision.urlElicitationCallbacks && this.isElicitationId(params?.elicitationId);
+      case 'notifications/message':
+        return loggingLevels.indexOf(params?.level as LoggingLevel) >= loggingLevels.indexOf(logLevel);
+      default:
+        return uri === undefined || subscriptions.includes(uri);
+    }
+  }
+
+  /** Unique; whoever knows the session can tell that it is its own, on whatever node. The session's id cannot be read in it. */
+  createElicitationId(): string {
+    return `${this.#elicitationTag}${nanoid()}`;
+  }
+
+  /** Was it made for this session? */
+  isElicitationId(id: unknown): boolean {
+    return typeof id === 'string' && id.startsWith(this.#elicitationTag);
+  }
+
+  get #elicitationTag(): string {
+    return (this.#tag ??= `${createHash('sha256').update(`elicitation ${this.record.id}`).digest('base64url').slice(0, tagLength)}.`);
   }
 
   /** Calls that run, those under a reused id too. */

@@ -1,6 +1,7 @@
 /** Only who has declared that they can be asked is asked; nobody else is let through, and nobody waits. */
 import { allow, elicit } from 'express-mcp';
 import type { ToolQuestion } from 'express-mcp';
+import * as z from 'zod';
 import { createFixture } from '../support/fixture';
 import type { Fixture } from '../support/fixture';
 import { answer, createPolicy, denialIn, forms, questionOn, responseOn, yes } from '../support/questions';
@@ -8,9 +9,12 @@ import { join } from '../support/memory';
 import { legacyRevisions, modernRevision } from '../support/schema';
 import { legacySession, modern, textOf } from '../support/wire';
 
-const policy = createPolicy<ToolQuestion>(({ operation, name }) =>
-  operation === 'call' && name === 'echo' ? elicit('Say it aloud?') : allow(),
-);
+/** A choice of several, which came with 2025-11-25. */
+const several = z.object({ which: z.array(z.enum(['a', 'b'])) });
+
+const decide = ({ operation, name }: ToolQuestion) =>
+  operation === 'call' && name === 'echo' ? elicit('Say it aloud?') : allow();
+const policy = createPolicy<ToolQuestion>(decide);
 let fixture: Fixture;
 beforeAll(async () => {
   fixture = await createFixture({
@@ -23,6 +27,10 @@ beforeAll(async () => {
       server.registerTool('roots', {}, async (_args, ctx) => {
         await ctx.listRoots();
         return 'listed';
+      });
+      server.registerTool('several', {}, async (_args, ctx) => {
+        await ctx.elicit('s', { message: 'Which?', schema: several });
+        return 'chosen';
       });
       server.registerTool('page', {}, async (_args, ctx) => {
         await ctx.elicit('p', { message: 'Open it', url: 'https://example.com/' });
@@ -90,6 +98,18 @@ describe('an authorizer’s question', () => {
     },
   );
 
+  it.each(['2024-11-05', '2025-06-18', '2025-11-25'] as const)(
+    'never goes to a client of %s that cannot be asked, whatever it asks for',
+    async (revision) => {
+      policy.decide = ({ operation }) =>
+        operation === 'call' ? elicit({ message: 'Say it aloud?', fields: several }) : allow();
+      const session = await legacySession(fixture, { revision, capabilities: {} });
+      const { response } = await session.callTool('echo', { text: 'a' });
+      policy.decide = decide;
+      expect(denialIn(response)).toEqual(required);
+    },
+  );
+
   it.each(withForms)('goes to a legacy client that declares %j', async (capabilities) => {
     const session = await legacySession(fixture, { capabilities });
     const stream = await session.stream('tools/call', { name: 'echo', arguments: { text: 'a' } });
@@ -122,6 +142,15 @@ describe('a tool’s own question', () => {
     expect(textOf(reply)).toContain('elicitation');
     expect(reply.messages).toHaveLength(1);
   });
+
+  it.each(['2024-11-05', '2025-06-18', '2025-11-25'] as const)(
+    'MUST NOT go to a legacy client of %s that has declared nothing, in a form it could not show either',
+    async (revision) => {
+      const reply = await (await legacySession(fixture, { revision })).callTool('several');
+      expect(reply.response?.result?.isError).toBe(true);
+      expect(textOf(reply)).toContain('elicitation');
+    },
+  );
 
   // https://modelcontextprotocol.io/specification/2026-07-28/basic#missing-required-client-capability
   it.each(formless)('MUST NOT go to a modern client that declares %j: 400 and -32021', async (capabilities) => {

@@ -116,6 +116,36 @@ describe('a session without HTTP', () => {
     expect(heard[1]).toEqual({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
   });
 
+  // https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging#setting-log-level
+  it('hears log messages of the author from its level up: info, until it has said another', async () => {
+    const say = () => {
+      for (const level of ['debug', 'info', 'warning', 'error'])
+        server.notify('notifications/message', { level, data: 1 });
+      return client.heard.splice(0).map(({ params }) => params?.level);
+    };
+    expect(say()).toEqual(['info', 'warning', 'error']);
+    await client.request('logging/setLevel', { level: 'error' });
+    expect(say()).toEqual(['error']);
+    await client.request('logging/setLevel', { level: 'debug' });
+    expect(say()).toEqual(['debug', 'info', 'warning', 'error']);
+  });
+
+  it.each([undefined, {}, { level: 'loud' }, { level: 0 }])(
+    'cannot be sent a log message of no level: %j',
+    (params) => {
+      expect(() => server.notify('notifications/message', params)).toThrow(TypeError);
+      expect(heard).toEqual([]);
+    },
+  );
+
+  it('hears of a resource it has not subscribed to by no door', async () => {
+    await ask('subscribe', 'x:a');
+    for (const uri of ['x:a', 'x:b']) server.notify('notifications/resources/updated', { uri });
+    expect(said()).toEqual(['x:a']);
+    expect(() => server.notify('notifications/resources/updated')).toThrow(TypeError);
+    expect(() => server.notify('notifications/resources/updated', { uri: 5 })).toThrow(TypeError);
+  });
+
   it('hears alone what the author says to it', async () => {
     const other = await join(server);
     server.notify('notifications/message', { level: 'info', data: 1 }, client.connection);

@@ -26,6 +26,17 @@ function answerTo(id: string | number): JsonRpcResponse {
   return { jsonrpc: '2.0', id, result: {} };
 }
 
+describe('the ids of elicitations', () => {
+  it('are each one’s own, and known to the session on every node', () => {
+    const [here, there] = [createSession(), createSession()];
+    const ids = [here.createElicitationId(), here.createElicitationId()];
+    expect(ids[0]).not.toBe(ids[1]);
+    expect(ids.map((id) => there.isElicitationId(id))).toEqual([true, true]);
+    const other = new Session(createRecord('t'), limits, openedAt);
+    expect(ids.map((id) => other.isElicitationId(id))).toEqual([false, false]);
+  });
+});
+
 describe('running calls', () => {
   it.each([0, '', 1, '1', '__proto__', 'constructor'])('are found under their id: %j', (id) => {
     const session = createSession();
