@@ -9,7 +9,7 @@ import type { AuthInfo } from './protocol/auth-info';
 import { isTooDeep, maxDepth } from './protocol/depth';
 import { tagged } from './methods/subscriptions';
 import { ErrorCode, errorResponse, McpError } from './protocol/errors';
-import { isObject, isRequestId, parseMessage, plainResponse } from './protocol/json-rpc';
+import { parseMessage, plainResponse, readableIdOf } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';
 import { protocolVersionKey } from './protocol/params';
 import type { JsonRpcMessage, JsonRpcResponse, RequestId } from './protocol/types';
@@ -63,12 +63,6 @@ export class Connections {
   }
 }
 
-/** The id to answer a refused message under; that of a response is the server's own. */
-function readableId(value: unknown): RequestId | undefined {
-  if (!isObject(value) || !isRequestId(value.id)) return undefined;
-  return !('method' in value) && ('result' in value || 'error' in value) ? undefined : value.id;
-}
-
 /** What is known of one connection. */
 class ConnectionState implements ParkedCalls {
   readonly #core: ServerCore;
@@ -77,7 +71,8 @@ class ConnectionState implements ParkedCalls {
   readonly #auth: AuthInfo | undefined;
   readonly #listeners = new Set<(message: JsonRpcMessage) => void>();
   readonly #calls = new Set<CallContext>();
-  readonly #subscriptions = new Map<Subscription, () => void>();
+  /** The calls that listen, each with what ends it. */
+  readonly #subscriptions = new Map<CallContext, { readonly subscription: Subscription; readonly end: () => void }>();
   #session: Session | undefined;
   #parked = 0;
 
@@ -99,9 +94,12 @@ class ConnectionState implements ParkedCalls {
   #close(): void {
     this.#core.listeners.delete(this.#hear);
     // basic/patterns/subscriptions, "Graceful Closure": what the server ends has a result; the rest is cancelled.
-    for (const end of this.#subscriptions.values()) end();
-    for (const call of this.#calls) if (call.method !== 'subscriptions/listen') call.cancel('The connection closed');
+    for (const call of this.#calls) if (!this.#subscriptions.has(call)) call.cancel('The connection closed');
+    for (const { end } of this.#subscriptions.values()) end();
+    // Whoever listens here next begins anew.
+    this.#subscriptions.clear();
     this.#session?.end('client');
+    this.#session = undefined;
   }
 
   /** @returns False if nobody listens. */
@@ -118,7 +116,8 @@ class ConnectionState implements ParkedCalls {
 
   readonly #hear = (notice: Notice): void => {
     const { message } = notice;
-    for (const { id, wants } of this.#subscriptions.keys()) if (wants(notice)) this.send(tagged(message, id));
+    for (const { subscription } of this.#subscriptions.values())
+      if (subscription.wants(notice)) this.send(tagged(message, subscription.id));
     if (this.#session?.wants(notice)) this.send(message);
   };
 
@@ -147,11 +146,11 @@ class ConnectionState implements ParkedCalls {
       meta = inBatch ? legacyMeta(this.#session, parsed) : this.#metaOf(parsed);
     } catch (error) {
       if (!(error instanceof McpError)) throw error;
-      return errorResponse(readableId(value), error.code, error.message, error.data);
+      return errorResponse(readableIdOf(value), error.code, error.message, error.data);
     }
-    const context = new CallContext(
+    const context: CallContext = new CallContext(
       this.#core,
-      this.#caller(meta),
+      this.#caller(meta, (subscription) => this.#listen(subscription, context)),
       meta,
       'method' in parsed.message ? parsed.message.method : '',
       'id' in parsed.message ? parsed.message.id : undefined,
@@ -177,8 +176,7 @@ class ConnectionState implements ParkedCalls {
     return legacyMeta(this.#session, parsed);
   }
 
-  #caller({ revision }: RequestMeta): Caller {
-    const listen = (subscription: Subscription) => this.#listen(subscription);
+  #caller({ revision }: RequestMeta, listen: NonNullable<Caller['listen']>): Caller {
     return {
       transport: this.#transport,
       principal: this.#principal,
@@ -209,19 +207,15 @@ class ConnectionState implements ParkedCalls {
     for (const call of this.#calls) if (call.requestId === id) call.cancel(reason);
   }
 
-  /** Until the connection closes or the client cancels. */
-  async #listen(subscription: Subscription): Promise<void> {
-    const call = [...this.#calls].findLast(
-      ({ method, requestId }) => method === 'subscriptions/listen' && requestId === subscription.id,
-    );
-    // Cancelled while the caller's permissions were looked up.
-    if (call?.cancelled) return;
-    this.send(subscription.acknowledgement);
+  /** Until the connection closes or the client cancels, which either may have done already. */
+  async #listen(subscription: Subscription, call: CallContext): Promise<void> {
+    if (!call.cancelled) this.send(subscription.acknowledgement);
+    if (call.cancelled) return;
     await new Promise<void>((resolve) => {
-      this.#subscriptions.set(subscription, resolve);
-      call?.signal.addEventListener('abort', () => resolve(), { once: true });
+      this.#subscriptions.set(call, { subscription, end: resolve });
+      call.signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    this.#subscriptions.delete(subscription);
+    this.#subscriptions.delete(call);
   }
 
   enter(): boolean {

@@ -393,4 +393,14 @@ describe('initialize', () => {
     expect((await client.request('ping')).result).toEqual({});
     client.close();
   });
+
+  it('begins again where the connection has closed', async () => {
+    const first = await join(server, { revision: '2025-03-26' });
+    first.close();
+    const second = await join(server, { connection: first.connection });
+    expect(second.initializeResult).toMatchObject({ protocolVersion: latestLegacy });
+    server.notifyToolsChanged();
+    expect(second.heard).toHaveLength(1);
+    second.close();
+  });
 });

@@ -30,6 +30,12 @@ export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
+/** The id to answer `value` under where it is refused: that of a request, never that of a response, which is the server's own. */
+export function readableIdOf(value: unknown): RequestId | undefined {
+  if (!isObject(value) || !isRequestId(value.id)) return undefined;
+  return !('method' in value) && ('result' in value || 'error' in value) ? undefined : value.id;
+}
+
 /**
  * Tell what kind of message `value` is.
  *

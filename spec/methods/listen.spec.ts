@@ -7,7 +7,7 @@ import { modernRevision } from '../support/schema';
 import { createServer, serve } from '../support/serve';
 import type { Served } from '../support/serve';
 import type { Message, Stream } from '../support/wire';
-import { modern } from '../support/wire';
+import { modern, modernRequest } from '../support/wire';
 
 const run = () => 'x';
 const idKey = 'io.modelcontextprotocol/subscriptionId';
@@ -269,22 +269,63 @@ describe('without HTTP', () => {
     client.close();
   });
 
-  it('ends when it is cancelled before it began', async () => {
-    let decide = (_value: unknown): void => undefined;
-    const waiting = new Promise((resolve) => (decide = resolve));
+  /** A server that decides about reads when it is told to. */
+  function createUndecided(): { server: McpServer; decide: () => void } {
+    let decide = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => (decide = resolve));
     const slow: ReadAuthorizer = async () => {
       await waiting;
       return allow();
     };
-    const server = createServer(registerAll, { server: { readAuthorizer: slow } });
+    return { server: createServer(registerAll, { server: { readAuthorizer: slow } }), decide };
+  }
+
+  it('ends when it is cancelled before it began', async () => {
+    const { server, decide } = createUndecided();
     const client = await join(server, { revision: modernRevision });
     const params = { notifications: { resourceSubscriptions: ['x:a'] } };
     const listening = client.request('subscriptions/listen', params, { id: 7 });
     await client.notify('notifications/cancelled', { requestId: 7 });
-    decide(undefined);
+    decide();
     await expect(listening).rejects.toThrow('subscriptions/listen was not answered');
     server.notifyResourceUpdated('x:a');
     expect(client.heard).toEqual([]);
     client.close();
+  });
+
+  it('ends when its connection closes before it began, and whoever listens there next hears nothing of it', async () => {
+    const { server, decide } = createUndecided();
+    const client = await join(server, { revision: modernRevision });
+    const params = { notifications: { resourceSubscriptions: ['x:a'] } };
+    const listening = client.request('subscriptions/listen', params);
+    client.close();
+    const next = await join(server, { revision: modernRevision, connection: client.connection });
+    decide();
+    await expect(listening).rejects.toThrow('subscriptions/listen was not answered');
+    server.notifyResourceUpdated('x:a');
+    expect(next.heard).toEqual([]);
+    next.close();
+  });
+
+  it('ends at once with its connection: whoever listens there next hears nothing of it', async () => {
+    const server = createServer(registerAll);
+    const client = await join(server, { revision: modernRevision });
+    const listening = client.request('subscriptions/listen', { notifications: { toolsListChanged: true } }, { id: 7 });
+    await client.find(isAck);
+    client.close();
+    const heard: unknown[] = [];
+    const stop = server.subscribe((message) => heard.push(message), client.connection);
+    server.notifyToolsChanged();
+    expect(subscriptionOf(await listening)).toBe(7);
+    expect(heard).toEqual([]);
+    stop();
+  });
+
+  it('ends when its listener goes as the acknowledgement comes', async () => {
+    const server = createServer(registerAll);
+    const connection = {};
+    const stop = server.subscribe(() => stop(), connection);
+    const { body } = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    expect(await server.handleMessage(body, connection)).toBeUndefined();
   });
 });
