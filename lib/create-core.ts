@@ -10,7 +10,7 @@ import type { Implementation } from './protocol/types';
 import { logError, quietly } from './quietly';
 import { Registry } from './registry';
 import { RequestStates, SpentNonces } from './request-state';
-import { checkCacheHints, checkDuration } from './settings';
+import { checkCacheHints, checkCount, checkDuration } from './settings';
 
 /** Who the server is, as clients are told. */
 export interface ServerInfo extends Implementation {
@@ -67,8 +67,7 @@ export function createCore({ instructions, ...info }: ServerInfo, options: McpSe
       `new McpServer(…, { authorizerSource }): must be 'configured' or 'default', got ${JSON.stringify(authorizerSource)}`,
     );
   }
-  if (!Number.isInteger(pageSize) || pageSize < 1)
-    throw new RangeError(`new McpServer(…, { pageSize }): must be a positive integer, got ${pageSize}`);
+  checkCount('new McpServer(…, { pageSize }):', pageSize);
   for (const [what, hints] of Object.entries(options.cache ?? {}))
     checkCacheHints(`new McpServer(…, { cache: { ${what} } })`, hints);
   const decided = authorizerSource === 'configured';
@@ -108,5 +107,5 @@ export function createCore({ instructions, ...info }: ServerInfo, options: McpSe
 type Duration = 'authorizerTimeoutMs' | 'elicitationTimeoutMs' | 'toolTimeoutMs';
 
 function duration<Preset>(option: Duration, { [option]: value }: McpServerOptions, preset: Preset): number | Preset {
-  return value === undefined ? preset : checkDuration(`new McpServer(…, { ${option} })`, value);
+  return value === undefined ? preset : checkDuration(`new McpServer(…, { ${option} }):`, value);
 }

@@ -14,6 +14,7 @@ import { ErrorCode, UnavailableError } from './protocol/errors';
 import { latestLegacyRevision, latestRevision } from './protocol/revisions';
 import { quietly } from './quietly';
 import { coreOf, McpServer } from './server';
+import { graceOf } from './settings';
 
 /** What {@link mcpRouter} returns: a middleware, and the end of what it has open. */
 export interface McpRouter {
@@ -22,7 +23,8 @@ export interface McpRouter {
   /**
    * Refuse new requests with 503, let running calls finish, then end all that is open. A second call waits for the first.
    *
-   * @param options `graceMs`: how long calls may take to finish, in milliseconds. Default 10_000.
+   * @param options `graceMs`: how long calls may take to finish, in milliseconds. `Infinity`: as long as they take. Default
+   *   10_000. Rejects with a RangeError if it is no such number.
    */
   close(options?: { graceMs?: number }): Promise<void>;
   /** What is open, running and waiting right now. */
@@ -67,7 +69,8 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
 
   announce(mount, options);
   return Object.assign(mcpEndpoint, {
-    close: ({ graceMs = 10_000 }: { graceMs?: number } = {}) => mount.close(graceMs),
+    close: async ({ graceMs }: { graceMs?: number } = {}) =>
+      mount.close(graceOf('close({ graceMs }): graceMs', graceMs)),
     stats: () => mount.stats(),
   });
 }

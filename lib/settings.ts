@@ -1,13 +1,33 @@
 /** Checks of what authors set: misuse is said at the call, with the option, its value and what was meant. */
+import { inspect } from 'node:util';
 import type { CacheHints } from './declarations';
 
-/** The longest time that a timer can wait. */
-const maxDurationMs = 2 ** 31 - 1;
+/** The longest time that a timer can wait; it takes a longer one for 1 ms. */
+const longestMs = 2 ** 31 - 1;
 
-/** @throws {RangeError} naming `option`, unless a timer can wait so long. */
+/** How long the end waits for what runs. */
+const presetGraceMs = 10_000;
+
+/** @throws {RangeError} beginning with `option`, unless a timer can wait so long. */
 export function checkDuration(option: string, value: number): number {
-  if (typeof value === 'number' && value >= 1 && value <= maxDurationMs) return value;
-  throw new RangeError(`${option}: must be milliseconds from 1 to ${maxDurationMs}, got ${JSON.stringify(value)}`);
+  if (Number.isInteger(value) && value >= 1 && value <= longestMs) return value;
+  throw new RangeError(`${option} must be whole milliseconds from 1 to ${longestMs}, got ${inspect(value)}`);
+}
+
+/** @throws {RangeError} beginning with `option`, unless it is a number of things, one at least. */
+export function checkCount(option: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new RangeError(`${option} must be a positive integer, got ${inspect(value)}`);
+}
+
+/**
+ * How long to wait for what runs, as a timer counts it: whatever is longer than it can wait is as long as it can.
+ *
+ * @throws {RangeError} beginning with `option`.
+ */
+export function graceOf(option: string, value = presetGraceMs): number {
+  if (typeof value === 'number' && value >= 0) return Math.min(value, longestMs);
+  throw new RangeError(`${option} must be milliseconds from 0 up, or Infinity, got ${inspect(value)}`);
 }
 
 /**

@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { ErrorCode, InvalidTokenError } from '../protocol/errors';
 import type { AuthInfo } from '../protocol/auth-info';
 import { quietly } from '../quietly';
+import { checkDuration } from '../settings';
 import { setAuth } from './auth-info';
 import type { Challenge } from './auth-info';
 import { checkScopes, readBearerToken, writeChallenge } from './bearer-challenge';
@@ -172,10 +173,7 @@ function checkOptions(verify: unknown, verifyTimeoutMs: number, onError: unknown
   if (typeof onError !== 'function') {
     throw new TypeError(`bearerAuth: onError must be a function, got ${inspect(onError)}`);
   }
-  // setTimeout takes what is beyond 31 bits for 1 ms.
-  if (!(verifyTimeoutMs > 0 && verifyTimeoutMs < 2 ** 31)) {
-    throw new RangeError(`bearerAuth: verifyTimeoutMs must be milliseconds above 0, got ${inspect(verifyTimeoutMs)}`);
-  }
+  checkDuration('bearerAuth: verifyTimeoutMs', verifyTimeoutMs);
 }
 
 function resourceMetadataOf(options: BearerAuthOptions): (req: IncomingMessage) => string | undefined {

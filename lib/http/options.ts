@@ -4,6 +4,7 @@ import type { Context } from '../context';
 import type { SessionEndReason } from '../sessions/session';
 import type { SessionStore } from '../sessions/session-store';
 import { MemorySessionStore } from '../sessions/memory-session-store';
+import { checkCount, checkDuration } from '../settings';
 import type { HttpError } from './http-error';
 import type { OriginOptions } from './origin';
 
@@ -146,8 +147,6 @@ export interface MountOptions extends Limits {
   readonly toolTimeoutMs: number | undefined;
 }
 
-const longest = 2 ** 31 - 1;
-
 /**
  * Decide every option.
  *
@@ -157,7 +156,7 @@ export function readOptions(options: McpRouterOptions): MountOptions {
   const limits = Object.fromEntries(
     Object.entries(numbers).map(([option, preset]) => {
       const { [option as keyof Limits]: value = preset } = options;
-      return [option, positive(option, value)];
+      return [option, option.endsWith('Ms') ? duration(option, value) : checkCount(`mcpRouter: ${option}`, value)];
     }),
   ) as unknown as Limits;
   const { path = '/', principal, serverMessages = true, stream = 'auto', maxStreamAgeMs, toolTimeoutMs } = options;
@@ -180,8 +179,8 @@ export function readOptions(options: McpRouterOptions): MountOptions {
     sessions: options.sessions ?? new MemorySessionStore(),
     serverMessages,
     stream,
-    maxStreamAgeMs: maxStreamAgeMs === undefined ? Infinity : positive('maxStreamAgeMs', maxStreamAgeMs),
-    toolTimeoutMs: toolTimeoutMs === undefined ? undefined : positive('toolTimeoutMs', toolTimeoutMs),
+    maxStreamAgeMs: maxStreamAgeMs === undefined ? Infinity : duration('maxStreamAgeMs', maxStreamAgeMs),
+    toolTimeoutMs: toolTimeoutMs === undefined ? undefined : duration('toolTimeoutMs', toolTimeoutMs),
   };
 }
 
@@ -195,9 +194,6 @@ function checkMethods(option: string, value: object | undefined, methods: readon
   if (missing.length > 0) throw new TypeError(`mcpRouter: ${option} must have the methods ${missing.join(', ')}`);
 }
 
-function positive(option: string, value: number): number {
-  if (Number.isInteger(value) && value > 0 && (value <= longest || !option.endsWith('Ms'))) return value;
-  throw new RangeError(
-    `mcpRouter: ${option} must be a positive integer${option.endsWith('Ms') ? ` of milliseconds, at most ${longest}` : ''}, got ${String(value)}`,
-  );
+function duration(option: string, value: number): number {
+  return checkDuration(`mcpRouter: ${option}`, value);
 }

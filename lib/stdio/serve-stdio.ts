@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { checkSensitive } from '../authorizer/sensitive';
 import { quietly } from '../quietly';
 import { coreOf, McpServer } from '../server';
+import { checkCount } from '../settings';
 import { Serving } from './serving';
 
 /** Options of {@link serveStdio}. Read once, when it is called. */
@@ -29,7 +30,8 @@ export interface StdioServer {
    * Refuse new requests, let running ones finish, end subscriptions with their result, stop reading. A second call waits
    * for the first.
    *
-   * @param options `graceMs`: how long requests may take to finish, in milliseconds; then they are cancelled. Default 10_000.
+   * @param options `graceMs`: how long requests may take to finish, in milliseconds; then they are cancelled. `Infinity`: as
+   *   long as they take. Default 10_000. Rejects with a RangeError if it is no such number.
    */
   close(options?: { graceMs?: number }): Promise<void>;
   /** Settles when it is over: closed, stdin at its end, or a stream broken. Never rejects. */
@@ -52,23 +54,17 @@ export function serveStdio(server: McpServer, options: StdioOptions = {}): Stdio
   const core = coreOf(server);
   checkSensitive(core, 'serveStdio');
   const { stdin = process.stdin, stdout = process.stdout, principal } = options;
+  const { maxLineBytes = 4 * 1024 * 1024, maxWaitingBytes = 16 * 1024 * 1024, maxCalls = 1_000 } = options;
   if (principal !== undefined && (typeof principal !== 'string' || principal === ''))
     throw new TypeError('serveStdio(…, { principal }): must be a name');
   const settings = {
     stdin,
     stdout,
     connection: { transport: 'stdio', ...(principal === undefined ? undefined : { principal }) } as const,
-    maxLineBytes: positive('maxLineBytes', options.maxLineBytes, 4 * 1024 * 1024),
-    maxWaitingBytes: positive('maxWaitingBytes', options.maxWaitingBytes, 16 * 1024 * 1024),
-    maxCalls: positive('maxCalls', options.maxCalls, 1_000),
+    maxLineBytes: checkCount('serveStdio(…, { maxLineBytes }):', maxLineBytes),
+    maxWaitingBytes: checkCount('serveStdio(…, { maxWaitingBytes }):', maxWaitingBytes),
+    maxCalls: checkCount('serveStdio(…, { maxCalls }):', maxCalls),
     onError: options.onError === undefined ? core.onError : quietly(options.onError),
   };
   return new Serving(server, settings);
-}
-
-function positive(option: string, value: number | undefined, preset: number): number {
-  if (value === undefined) return preset;
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new RangeError(`serveStdio(…, { ${option} }): must be a positive integer, got ${value}`);
-  return value;
 }

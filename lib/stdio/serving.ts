@@ -5,6 +5,7 @@ import { ErrorCode, errorResponse } from '../protocol/errors';
 import { encodeResponse, isObject, isRequestId } from '../protocol/json-rpc';
 import type { JsonRpcResponse, RequestId } from '../protocol/types';
 import type { McpServer } from '../server';
+import { graceOf } from '../settings';
 import { createLineReader } from './line-reader';
 import { LineWriter } from './line-writer';
 
@@ -67,7 +68,8 @@ export class Serving {
     if (stdin.readableEnded || stdin.destroyed || stdout.destroyed) this.#end();
   }
 
-  async close({ graceMs = 10_000 }: { graceMs?: number } = {}): Promise<void> {
+  async close(options: { graceMs?: number } = {}): Promise<void> {
+    const graceMs = graceOf('close({ graceMs }): graceMs', options.graceMs);
     if (this.#closing || this.#ended) return this.closed;
     this.#closing = true;
     let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,5 @@
 /** The options of a mount: checked when it is made, defaulted, and read once. */
+import { inspect } from 'node:util';
 import { allowAll, McpServer, mcpRouter } from 'express-mcp';
 import type { McpRouterOptions } from 'express-mcp';
 import { readOptions } from '../../lib/http/options';
@@ -63,13 +64,13 @@ describe('a mistake is thrown at the mount, with option, value and what was mean
   it.each(numbers)('%s that is no positive integer', (option) => {
     for (const value of [0, -1, 1.5, Number.NaN, Infinity, '5', null, true, {}, []]) {
       expect(() => mount({ [option]: value })).toThrow(RangeError);
-      expect(() => mount({ [option]: value })).toThrow(`mcpRouter: ${option} must be a positive integer`);
-      expect(() => mount({ [option]: value })).toThrow(`got ${String(value)}`);
+      expect(() => mount({ [option]: value })).toThrow(`mcpRouter: ${option} must be`);
+      expect(() => mount({ [option]: value })).toThrow(`, got ${inspect(value)}`);
     }
   });
 
   it.each(numbers.filter((option) => option.endsWith('Ms')))('%s beyond what a timer can count', (option) => {
-    expect(() => mount({ [option]: 2 ** 31 })).toThrow(`${option} must be a positive integer of milliseconds, at most`);
+    expect(() => mount({ [option]: 2 ** 31 })).toThrow(`${option} must be whole milliseconds from 1 to`);
     expect(() => mount({ [option]: 2 ** 31 - 1 })).not.toThrow();
   });
 

@@ -1,4 +1,5 @@
 /** close(): new work is refused, running work may finish, and nothing is left open. */
+import { inspect } from 'node:util';
 import { mcpRouter } from 'express-mcp';
 import { connect, eras } from '../support/eras';
 import { eventually } from '../support/eventually';
@@ -53,6 +54,17 @@ describe.each(eras)('while a mount closes, %s era', (era) => {
     expect(textOf(await call)).toBe('worked');
     await closing;
     expect(await closeHttpServer()).toBeLessThan(2_000);
+  });
+
+  it.each([2 ** 31, Infinity])('a grace of %d ms is as long as it takes', async (graceMs) => {
+    const client = await connect(era, fixture);
+    const call = client.callTool('work');
+    await calls(1);
+    const closing = fixture.router.close({ graceMs });
+    expect((await client.request('tools/list')).status).toBe(503);
+    release();
+    expect(textOf(await call)).toBe('worked');
+    await closing;
   });
 
   it('new work is refused with 503 and Retry-After', async () => {
@@ -116,6 +128,17 @@ describe.each(eras)('while a mount closes, %s era', (era) => {
     expect((await send(fixture.url, { method: 'OPTIONS', headers })).status).toBe(204);
     const evil = { ...(await connect('modern', fixture)).headers('tools/list'), Origin: 'https://evil.example' };
     expect((await post(fixture.url, {}, evil)).status).toBe(403);
+  });
+});
+
+describe('a grace that is none', () => {
+  it.each([-1, NaN, '5', null])('is refused, and closes nothing: %p', async (graceMs) => {
+    await expect(fixture.router.close({ graceMs: graceMs as number })).rejects.toThrow(
+      new RangeError(
+        `close({ graceMs }): graceMs must be milliseconds from 0 up, or Infinity, got ${inspect(graceMs)}`,
+      ),
+    );
+    expect((await modern(fixture).request('tools/list')).status).toBe(200);
   });
 });
 

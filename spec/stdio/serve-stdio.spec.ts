@@ -11,6 +11,7 @@ import { modernRevision, revisions } from '../support/schema';
 import type { Revision } from '../support/schema';
 import { registerFeatures, registerTools } from '../support/tools';
 import type { Probe } from '../support/tools';
+import { watchTimers } from '../support/timers';
 
 interface TestServer extends Probe {
   server: McpServer;
@@ -278,6 +279,28 @@ describe('the end of stdio', () => {
     await until(() => ran.length === 1);
     await client.serving.close({ graceMs: 1 });
     expect(aborted).toEqual([3]);
+  });
+
+  it('waits on close() as long as it takes, where the grace is that', async () => {
+    const { server } = createServer();
+    const client = serveLines(server, { revision: '2025-11-25' });
+    await initialize(client, '2025-11-25', { elicitation: {} });
+    const asked = client.request('tools/call', { name: 'ask', arguments: {} });
+    const question = await client.next(({ method }) => method === 'elicitation/create');
+    const timers = watchTimers();
+    const closed = client.serving.close({ graceMs: Infinity });
+    expect(timers.pending()).toEqual([2 ** 31 - 1]);
+    timers.restore();
+    client.send({ jsonrpc: '2.0', id: question.id, result: { action: 'decline' } });
+    expect(textOfMessage(await asked)).toBe('{"action":"decline"}');
+    await closed;
+  });
+
+  it.each([-1, NaN, '5', null])('is not begun by close() with a grace of %p', async (graceMs) => {
+    const client = serveLines(createServer().server);
+    await expect(client.serving.close({ graceMs: graceMs as number })).rejects.toThrow(RangeError);
+    expect((await client.request('tools/list')).result).toBeDefined();
+    await client.serving.close();
   });
 
   it('comes once, whoever asks, and leaves nothing on the streams', async () => {
