@@ -102,4 +102,5 @@ export type { McpRouter } from './router';
 export { McpServer } from './server';
 export type { McpServerOptions, ServerInfo } from './create-core';
 export { MemorySessionStore } from './sessions/memory-session-store';
+export type { SessionEndReason } from './sessions/session';
 export type { SessionRecord, SessionStore } from './sessions/session-store';

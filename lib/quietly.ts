@@ -2,7 +2,9 @@
 import { isPromise } from './protocol/promise';
 
 /** A hook of the author's that throws must not take the call with it, and one that rejects not the process. */
-export function quietly<Args extends unknown[]>(hook: (...args: Args) => unknown): (...args: Args) => void {
+export function quietly<Args extends unknown[]>(
+  hook: (...args: Args) => void | PromiseLike<unknown>,
+): (...args: Args) => void {
   return (...args) => {
     try {
       const returned = hook(...args);

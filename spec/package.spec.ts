@@ -105,6 +105,7 @@ const types = [
   'ServerCapabilities',
   'ServerInfo',
   'SessionEnd',
+  'SessionEndReason',
   'SessionRecord',
   'SessionStore',
   'StandardSchema',

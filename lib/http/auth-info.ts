@@ -5,7 +5,7 @@ import type { AuthInfo } from '../protocol/auth-info';
 export type { AuthInfo } from '../protocol/auth-info';
 
 /** What a `WWW-Authenticate` header says besides where the metadata is. */
-export interface Challenge {
+export interface BearerChallenge {
   /** Absent when no credentials came. */
   error?: 'invalid_token' | 'insufficient_scope';
   /** Read by the client's developer; characters that RFC 6750 does not allow are replaced. */
@@ -15,7 +15,7 @@ export interface Challenge {
 }
 
 /** Write the value of `WWW-Authenticate` for one request. */
-export type ChallengeWriter = (challenge: Challenge) => string;
+export type ChallengeWriter = (challenge: BearerChallenge) => string;
 
 const AUTH = Symbol('express-mcp: auth');
 

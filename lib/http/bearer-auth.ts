@@ -3,10 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { ErrorCode, InvalidTokenError } from '../protocol/errors';
 import type { AuthInfo } from '../protocol/auth-info';
+import { isPromise, within } from '../protocol/promise';
 import { quietly } from '../quietly';
 import { checkDuration } from '../settings';
 import { setAuth } from './auth-info';
-import type { Challenge } from './auth-info';
+import type { BearerChallenge } from './auth-info';
 import { checkScopes, readBearerToken, writeChallenge } from './bearer-challenge';
 import { HttpError, sendError } from './http-error';
 import type { Middleware } from './middleware';
@@ -86,14 +87,15 @@ export function bearerAuth(options: BearerAuthOptions): Middleware {
   const { verify, verifyTimeoutMs = 10_000, onError = logError } = options;
   checkOptions(verify, verifyTimeoutMs, onError);
   const tell = quietly(onError);
+  const tooLate = () => new Error(`bearerAuth: verify gave no answer in ${verifyTimeoutMs} ms`);
   const scopes = checkScopes('bearerAuth: scopes', options.scopes);
   const metadataOf = resourceMetadataOf(options);
 
-  function challenge(req: IncomingMessage, details: Challenge): string {
+  function challenge(req: IncomingMessage, details: BearerChallenge): string {
     return writeChallenge(metadataOf(req), scopes, details);
   }
 
-  function refuse(req: IncomingMessage, res: ServerResponse, status: 401 | 403, details: Challenge): void {
+  function refuse(req: IncomingMessage, res: ServerResponse, status: 401 | 403, details: BearerChallenge): void {
     const message = details.description ?? 'Send a token: "Authorization: Bearer <token>"';
     const headers = { 'WWW-Authenticate': challenge(req, details) };
     answer(res, new HttpError(status, ErrorCode.InvalidRequest, message, { headers }));
@@ -126,7 +128,7 @@ export function bearerAuth(options: BearerAuthOptions): Middleware {
   ): Promise<void> {
     let auth: AuthInfo;
     try {
-      auth = readVerified(await within(verified, verifyTimeoutMs));
+      auth = readVerified(await within(verified, verifyTimeoutMs, tooLate));
     } catch (error) {
       return refuseAfter(error, req, res);
     }
@@ -144,7 +146,7 @@ export function bearerAuth(options: BearerAuthOptions): Middleware {
     let auth: AuthInfo;
     try {
       const verified = verify(token, req);
-      if (isPromiseLike(verified)) return void admitLater(verified, req, res, next);
+      if (isPromise(verified)) return void admitLater(verified, req, res, next);
       auth = readVerified(verified);
     } catch (error) {
       return refuseAfter(error, req, res);
@@ -194,10 +196,6 @@ function resourceMetadataOf(options: BearerAuthOptions): (req: IncomingMessage) 
   };
 }
 
-function isPromiseLike(verified: ReturnType<TokenVerifier>): verified is PromiseLike<VerifiedToken | null> {
-  return typeof (verified as PromiseLike<VerifiedToken> | null)?.then === 'function';
-}
-
 /** The caller that `verify` names; throws InvalidTokenError for a bad token, TypeError for an answer that is none. */
 function readVerified(verified: VerifiedToken | null): AuthInfo {
   if (verified === null) throw new InvalidTokenError(invalidToken);
@@ -219,18 +217,4 @@ function readVerified(verified: VerifiedToken | null): AuthInfo {
     if (expiresAt * 1000 <= Date.now()) throw new InvalidTokenError('The token has expired');
   }
   return { principal, scopes, expiresAt, claims };
-}
-
-/** Wait for `promise`, but not for ever. A later answer is dropped, a later rejection too: its caller is gone. */
-async function within<T>(promise: PromiseLike<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    const error = new Error(`bearerAuth: verify gave no answer in ${timeoutMs} ms`);
-    timer = setTimeout(reject, timeoutMs, error).unref();
-  });
-  try {
-    return await Promise.race([promise, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

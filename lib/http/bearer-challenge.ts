@@ -1,7 +1,7 @@
 /** Writes and reads the two headers of RFC 6750: the challenge of a refusal, and the token of a request. */
 import type { IncomingMessage } from 'node:http';
 import { inspect } from 'node:util';
-import type { Challenge } from './auth-info';
+import type { BearerChallenge } from './auth-info';
 
 const maxDescriptionLength = 200;
 // RFC 6750, 3: scope = scope-token *( SP scope-token ), scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
@@ -21,7 +21,7 @@ const bearerScheme = /^bearer +\S/i;
 export function writeChallenge(
   resourceMetadata: string | undefined,
   mountScopes: readonly string[],
-  { error, description, scope }: Challenge,
+  { error, description, scope }: BearerChallenge,
 ): string {
   const parameters: string[] = [];
   const add = (name: string, value: string | undefined) => {

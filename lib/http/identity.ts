@@ -6,7 +6,7 @@ import type { AuthInfo } from '../protocol/auth-info';
 import { ErrorCode } from '../protocol/errors';
 import { authOf } from './auth-info';
 import { HttpError } from './http-error';
-import { isLoopbackAddress, isLoopbackHost } from './loopback';
+import { isLoopbackAddress, isLoopbackHost } from './host';
 import type { MountOptions } from './options';
 
 /** A caller, as far as they are known. */

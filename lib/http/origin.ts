@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ErrorCode } from '../protocol/errors';
 import { HttpError, sendError } from './http-error';
-import { isLoopbackAddress, isLoopbackHost, parseHost } from './loopback';
+import { isLoopbackAddress, isLoopbackHost, parseHost } from './host';
 
 /** Options of {@link validateOrigin}. Read once, at the call. */
 export interface OriginOptions {

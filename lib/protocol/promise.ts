@@ -1,7 +1,7 @@
 /** A value, or the promise of one: what is at hand is not waited for, and what is waited for has its time. */
 
-export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
-  return typeof value === 'object' && value !== null && typeof (value as Promise<T>).then === 'function';
+export function isPromise<V>(value: V): value is Extract<V, PromiseLike<unknown>> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }
 
 /**
@@ -11,7 +11,7 @@ export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
  * @param onLate Called right after that.
  */
 export async function within<T, E extends Error>(
-  promise: Promise<T> | T,
+  promise: PromiseLike<T> | T,
   limitMs: number,
   tooLate: () => E,
   onLate?: (error: E) => void,

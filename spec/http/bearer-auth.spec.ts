@@ -515,10 +515,15 @@ describe('misuse', () => {
     expect(call).toThrow(message);
   });
 
-  it.each([0, -1, 0.5, NaN, Infinity, 2 ** 31])('throws a RangeError at the call: verifyTimeoutMs %p', (verifyTimeoutMs) => {
-    expect(() => bearerAuth({ verify, verifyTimeoutMs })).toThrow(RangeError);
-    expect(() => bearerAuth({ verify, verifyTimeoutMs })).toThrow(/verifyTimeoutMs must be whole milliseconds from 1 to/);
-  });
+  it.each([0, -1, 0.5, NaN, Infinity, 2 ** 31])(
+    'throws a RangeError at the call: verifyTimeoutMs %p',
+    (verifyTimeoutMs) => {
+      expect(() => bearerAuth({ verify, verifyTimeoutMs })).toThrow(RangeError);
+      expect(() => bearerAuth({ verify, verifyTimeoutMs })).toThrow(
+        /verifyTimeoutMs must be whole milliseconds from 1 to/,
+      );
+    },
+  );
 
   it('takes undefined for absent', () => {
     const absent = { scopes: undefined, resource: undefined, resourceMetadata: undefined, onError: undefined };

@@ -1,5 +1,5 @@
 /** What counts as this machine. */
-import { isLoopbackAddress, isLoopbackHost, parseHost } from '../../lib/http/loopback';
+import { isLoopbackAddress, isLoopbackHost, parseHost } from '../../lib/http/host';
 
 describe('parseHost', () => {
   it.each([
