@@ -14,7 +14,7 @@ import { ErrorCode, UnavailableError } from './protocol/errors';
 import { latestLegacyRevision, latestRevision } from './protocol/revisions';
 import { quietly } from './quietly';
 import { coreOf, McpServer } from './server';
-import { graceOf } from './settings';
+import { checkWait } from './settings';
 
 /** What {@link mcpRouter} returns: a middleware, and the end of what it has open. */
 export interface McpRouter {
@@ -69,8 +69,8 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
 
   announce(mount, options);
   return Object.assign(mcpEndpoint, {
-    close: async ({ graceMs }: { graceMs?: number } = {}) =>
-      mount.close(graceOf('close({ graceMs }): graceMs', graceMs)),
+    close: async ({ graceMs = 10_000 }: { graceMs?: number } = {}) =>
+      mount.close(checkWait('close({ graceMs }): graceMs', graceMs)),
     stats: () => mount.stats(),
   });
 }

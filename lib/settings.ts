@@ -5,9 +5,6 @@ import type { CacheHints } from './declarations';
 /** The longest time that a timer can wait; it takes a longer one for 1 ms. */
 const longestMs = 2 ** 31 - 1;
 
-/** How long the end waits for what runs. */
-const presetGraceMs = 10_000;
-
 /** @throws {RangeError} beginning with `option`, unless a timer can wait so long. */
 export function checkDuration(option: string, value: number): number {
   if (Number.isInteger(value) && value >= 1 && value <= longestMs) return value;
@@ -21,11 +18,11 @@ export function checkCount(option: string, value: number): number {
 }
 
 /**
- * How long to wait for what runs, as a timer counts it: whatever is longer than it can wait is as long as it can.
+ * A wait that may be none, or for ever: that is as long as a timer can.
  *
  * @throws {RangeError} beginning with `option`.
  */
-export function graceOf(option: string, value = presetGraceMs): number {
+export function checkWait(option: string, value: number): number {
   if (typeof value === 'number' && value >= 0) return Math.min(value, longestMs);
   throw new RangeError(`${option} must be milliseconds from 0 up, or Infinity, got ${inspect(value)}`);
 }

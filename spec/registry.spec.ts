@@ -154,7 +154,9 @@ describe('a registration that makes no sense', () => {
 
   it.each([0, -1, 0.5, 1.5, NaN, Infinity, 2 ** 31, '5', null])('is refused: a time limit of %j', (timeoutMs) => {
     expect(register({ timeoutMs: timeoutMs as number })).toThrow(RangeError);
-    expect(register({ timeoutMs: timeoutMs as number })).toThrow(/^tool "x": timeoutMs must be whole milliseconds from 1/);
+    expect(register({ timeoutMs: timeoutMs as number })).toThrow(
+      /^tool "x": timeoutMs must be whole milliseconds from 1/,
+    );
   });
 
   // https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching: MUST be >= 0

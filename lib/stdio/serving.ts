@@ -5,7 +5,7 @@ import { ErrorCode, errorResponse } from '../protocol/errors';
 import { encodeResponse, isObject, isRequestId } from '../protocol/json-rpc';
 import type { JsonRpcResponse, RequestId } from '../protocol/types';
 import type { McpServer } from '../server';
-import { graceOf } from '../settings';
+import { checkWait } from '../settings';
 import { createLineReader } from './line-reader';
 import { LineWriter } from './line-writer';
 
@@ -68,14 +68,14 @@ export class Serving {
     if (stdin.readableEnded || stdin.destroyed || stdout.destroyed) this.#end();
   }
 
-  async close(options: { graceMs?: number } = {}): Promise<void> {
-    const graceMs = graceOf('close({ graceMs }): graceMs', options.graceMs);
+  async close({ graceMs = 10_000 }: { graceMs?: number } = {}): Promise<void> {
+    const limitMs = checkWait('close({ graceMs }): graceMs', graceMs);
     if (this.#closing || this.#ended) return this.closed;
     this.#closing = true;
     let timer: NodeJS.Timeout | undefined;
-    if (this.#running > 0 && graceMs > 0) {
+    if (this.#running > 0 && limitMs > 0) {
       const idle = new Promise<void>((resolve) => (this.#idle = resolve));
-      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs)));
+      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)));
       await Promise.race([idle, late, this.closed]);
       clearTimeout(timer);
     }

@@ -35,7 +35,7 @@ export interface ConnectOptions extends Callbacks {
   logLevel?: LoggingLevel;
   /** What the client says it is. @default express-mcp/testing */
   clientInfo?: Implementation;
-  /** How long an answer may take, in milliseconds; 0 means for ever. @default 10_000 */
+  /** How long an answer may take, in milliseconds; 0 and Infinity mean for ever. @default 10_000 */
   timeoutMs?: number;
   /** How often one request is answered and sent again (modern). @default 10 */
   maxRounds?: number;

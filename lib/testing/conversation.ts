@@ -11,6 +11,7 @@ import type {
   SubscriptionFilter,
   Tool,
 } from '../protocol/types';
+import { checkWait } from '../settings';
 import { answer, answerAll, NoCallbackError } from './answers';
 import type { Callbacks } from './answers';
 import type { Channel, Receive } from './channel';
@@ -231,7 +232,8 @@ export class Conversation {
 }
 
 /** A signal that aborts after `ms`, unless it is cleared; never for 0. */
-function deadline(what: string, ms: number): { signal: AbortSignal; clear(): void } {
+function deadline(what: string, timeoutMs: number): { signal: AbortSignal; clear(): void } {
+  const ms = checkWait('timeoutMs', timeoutMs);
   const late = new AbortController();
   const timer =
     ms > 0 ? setTimeout(() => late.abort(new Error(`${what} did not come within ${ms} ms`)), ms) : undefined;

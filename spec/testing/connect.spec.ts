@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { createFixture } from '../support/fixture';
 import type { Fixture } from '../support/fixture';
 import { modernRevision, revisions } from '../support/schema';
+import { watchTimers } from '../support/timers';
 
 let fixture: Fixture;
 const clients: TestClient[] = [];
@@ -95,6 +96,21 @@ describe.each(everyWay)('a client of the %s in %s', (door, revision) => {
     const message = 'The answer to tools/call did not come within 50 ms';
     await expect(client.callTool('hold', {}, { timeoutMs: 50 })).rejects.toThrow(message);
     await fixture.until(() => fixture.aborted.length > before);
+  });
+
+  it('waits for ever where timeoutMs is that', async () => {
+    const client = await open(door, { revision, timeoutMs: Infinity });
+    const timers = watchTimers();
+    const call = client.callTool('nothing');
+    expect(timers.pending()).toContain(2 ** 31 - 1);
+    timers.restore();
+    expect((await call).isError).toBeUndefined();
+  });
+
+  it.each([-1, NaN, '5', null])('refuses a timeoutMs of %p', async (timeoutMs) => {
+    const client = await open(door, { revision });
+    const call = client.callTool('nothing', {}, { timeoutMs: timeoutMs as number });
+    await expect(call).rejects.toThrow(/^timeoutMs must be milliseconds from 0 up, or Infinity/);
   });
 
   it('rejects what runs when it is closed, and what comes after', async () => {
