@@ -44,6 +44,18 @@ export function modernMeta(revision: Revision, meta: Record<string, unknown>): R
 
 const noMeta: Record<string, unknown> = Object.freeze({});
 
+/** A notification says nothing of its client that anybody needs. */
+export function notificationMeta(revision: Revision, meta: unknown): RequestMeta {
+  return {
+    revision,
+    clientInfo: undefined,
+    clientCapabilities: {},
+    logLevel: undefined,
+    progressToken: undefined,
+    meta: isObject(meta) ? meta : noMeta,
+  };
+}
+
 /** What a legacy message's session says of its client. Without a session: only enough to answer `initialize` and `ping`. */
 export function legacyMeta(session: Session | undefined, { kind, message }: ParsedMessage): RequestMeta {
   const given = kind === 'response' ? undefined : message.params?._meta;

@@ -8,9 +8,8 @@ import { ErrorCode, McpError, UnavailableError } from '../protocol/errors';
 import { isObject, isRequestId, MessageError, parseMessage } from '../protocol/json-rpc';
 import type { ParsedMessage } from '../protocol/json-rpc';
 import { isPromise } from '../protocol/promise';
-import { findRevision } from '../protocol/revisions';
 import type { JsonRpcRequest } from '../protocol/types';
-import { legacyMeta, unsupportedVersion } from '../request-meta';
+import { legacyMeta } from '../request-meta';
 import type { Session } from '../sessions/session';
 import { postBatch } from './batch';
 import { readMessageBody } from './body';
@@ -18,7 +17,7 @@ import { HttpCaller, HttpCall } from './caller';
 import { HttpError } from './http-error';
 import { checkDecided, identify } from './identity';
 import type { Identity } from './identity';
-import { isModern, isModernVersion, readModernRequest } from './modern-headers';
+import { isModern, isModernVersion, readModernMessage } from './modern-headers';
 import { tryLater } from './mount';
 import type { Mount } from './mount';
 import { acceptedTypes, isJsonContentType } from './negotiation';
@@ -96,7 +95,7 @@ function admit(
     checkDecided(mount.core, parsed.kind === 'response' ? 'any' : hookOf(parsed.message), req);
     if (parsed.kind !== 'response') {
       if (isModern(parsed.message, headers))
-        return { parsed, meta: readModernRequest(parsed.message, headers), session: undefined };
+        return { parsed, meta: readModernMessage(parsed.message, headers), session: undefined };
     } else if (isModernVersion(headers['mcp-protocol-version'])) {
       throw new HttpError(400, ErrorCode.InvalidRequest, 'A client of this revision sends no responses');
     }
@@ -119,10 +118,6 @@ function admitLegacy(
   parsed: ParsedMessage,
   identity: Identity,
 ): Admitted | Promise<Admitted> {
-  const { 'mcp-session-id': sessionId, 'mcp-protocol-version': version } = headers;
-  // streamable-http, "Protocol Version Header": a client of a revision to come learns which to speak.
-  if (sessionId === undefined && typeof version === 'string' && findRevision(version) === undefined)
-    throw unsupportedVersion(version);
   const finding = findSession(mount, headers, identity);
   const admitTo = (session: Session): Admitted => ({ parsed, meta: legacyMeta(session, parsed), session });
   return isPromise(finding) ? finding.then(admitTo) : admitTo(finding);

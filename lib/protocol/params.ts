@@ -112,6 +112,7 @@ export interface ModernMeta {
 const prefix = 'io.modelcontextprotocol/';
 /** Where a modern request names its revision. */
 export const protocolVersionKey = `${prefix}protocolVersion`;
+export const clientCapabilitiesKey = `${prefix}clientCapabilities`;
 export const serverInfoKey = `${prefix}serverInfo`;
 export const subscriptionIdKey = `${prefix}subscriptionId`;
 

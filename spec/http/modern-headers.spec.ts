@@ -2,7 +2,7 @@
 import { createFixture } from '../support/fixture';
 import type { Fixture } from '../support/fixture';
 import { latestLegacy, modernRevision } from '../support/schema';
-import { legacySession, modern, send } from '../support/wire';
+import { legacySession, modern, post, send } from '../support/wire';
 import type { ModernClient } from '../support/wire';
 
 let fixture: Fixture;
@@ -43,6 +43,50 @@ describe('a call MUST be refused with 400 and -32020, and not run,', () => {
     expect(reply.json).toMatchObject({ id: 'abc', error: { code: -32020 } });
     expect(fixture.ran).toEqual([]);
     expect(reply.headers).not.toHaveProperty('mcp-session-id');
+  });
+});
+
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation
+describe('a name in the header alone', () => {
+  it.each([{}, { name: 5 }, { name: null }])('MUST be refused with 400 and -32020: %j', async (params) => {
+    const reply = await client.request('tools/call', params, { headers: { 'Mcp-Name': 'echo' }, validate: false });
+    expect([reply.status, reply.json?.error?.code]).toEqual([400, -32020]);
+  });
+});
+
+// https://modelcontextprotocol.io/specification/2026-07-28/basic#meta
+describe('a request that says it is modern in other ways than by its revision', () => {
+  it.each<[string, object, Record<string, string>]>([
+    ['by Mcp-Method', {}, { 'Mcp-Method': 'tools/list' }],
+    ['by its capabilities', { _meta: { 'io.modelcontextprotocol/clientCapabilities': {} } }, {}],
+  ])('MUST be refused with 400 and -32602, naming what is missing: %s', async (_, params, headers) => {
+    const reply = await post(fixture.url, { jsonrpc: '2.0', id: 1, method: 'tools/list', params }, headers);
+    expect([reply.status, reply.json?.error?.code]).toEqual([400, -32602]);
+    expect(reply.json?.error?.message).toContain(versionKey);
+  });
+});
+
+// The same: what is required is required of requests.
+describe('a notification', () => {
+  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+
+  it.each<[string, object, Record<string, string>]>([
+    ['in the header alone', {}, { 'MCP-Protocol-Version': modernRevision }],
+    ['in the body alone', { _meta: { [versionKey]: modernRevision } }, {}],
+    ['in both', { _meta: { [versionKey]: modernRevision } }, { 'MCP-Protocol-Version': modernRevision }],
+  ])('that names its revision %s is taken', async (_, meta, headers) => {
+    const params = { ...cancelled.params, ...meta };
+    expect((await post(fixture.url, { ...cancelled, params }, headers)).status).toBe(202);
+  });
+
+  it.each<[number, string, string]>([
+    [-32020, modernRevision, latestLegacy],
+    [-32020, '2027-01-01', modernRevision],
+    [-32022, '2027-01-01', '2027-01-01'],
+  ])('is refused with %d where the body says %s and the header %s', async (code, version, header) => {
+    const params = { _meta: { [versionKey]: version } };
+    const reply = await post(fixture.url, { ...cancelled, params }, { 'MCP-Protocol-Version': header });
+    expect([reply.status, reply.json?.error?.code]).toEqual([400, code]);
   });
 });
 
