@@ -4,7 +4,7 @@ import { allowAll } from './authorizer/decisions';
 import { checkSensitive, sensitiveTools } from './authorizer/sensitive';
 import { postMessage } from './http/endpoint';
 import { HttpError, sendError } from './http/http-error';
-import { Mount, tryLater } from './http/mount';
+import { Mount, shuttingDown, tryLater } from './http/mount';
 import type { MountStats } from './http/mount';
 import { readOptions } from './http/options';
 import type { McpRouterOptions, Posture } from './http/options';
@@ -84,7 +84,7 @@ function isEndpoint(url: string, path: string): boolean {
 }
 
 function serve(mount: Mount, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  if (mount.closing) return Promise.reject(tryLater(503, 'The server is shutting down'));
+  if (mount.closing) return Promise.reject(shuttingDown());
   switch (req.method) {
     case 'POST':
       return postMessage(mount, req, res);
@@ -106,8 +106,8 @@ function fail(mount: Mount, req: IncomingMessage, res: ServerResponse, error: un
         ? tryLater(503, error.message)
         : new HttpError(500, ErrorCode.InternalError, 'Internal error', { cause: error });
   mount.reports.reject(refusal, req);
+  // Whoever has begun an answer meanwhile ends it: the host, or a reply that ends with its call.
   if (!res.headersSent) sendError(res, refusal);
-  else res.destroy();
 }
 
 /** Say once what is served to whom. */

@@ -14,7 +14,7 @@ const lib = path.join(__dirname, '../lib') + path.sep;
  * Functions of ours that run for one call of a tool, from the router to the answer; docs/performance.md says the same. A
  * number that grows is a longer road: take the step out, or say there what it is for.
  */
-const budget = { modern: 97, session: 98 };
+const budget = { modern: 99, session: 100 };
 
 const eras = ['modern', 'session'] as const;
 let served: Served;

@@ -72,7 +72,6 @@ async function carryOut(
   element: unknown,
   { session, identity, reply }: BatchContext,
 ): Promise<JsonRpcResponse | UnavailableError | undefined> {
-  let entered = false;
   let call: HttpCall | undefined;
   try {
     const parsed = parseMessage(element);
@@ -83,10 +82,6 @@ async function carryOut(
     // 2025-03-26, lifecycle: initialize is never part of a batch.
     if (method === 'initialize')
       throw new MessageError('initialize must not be part of a batch', kind === 'request' ? message.id : undefined);
-    if (kind === 'request') {
-      mount.enterCall(identity.principal, session);
-      entered = true;
-    }
     const caller = new HttpCaller(mount, req, res, identity, session, reply);
     const id = kind === 'request' ? message.id : undefined;
     const context = new CallContext(mount.core, caller, legacyMeta(session, parsed), method, id);
@@ -103,7 +98,6 @@ async function carryOut(
     const id = error instanceof MessageError ? error.id : (element as { id?: string | number }).id;
     return errorResponse(id, error.code, error.message, error.data);
   } finally {
-    if (entered) mount.calls.leave(identity.principal);
     call?.end();
   }
 }

@@ -9,6 +9,7 @@ import type { RunningCall, Session, SessionEndReason } from '../sessions/session
 import type { SessionRecord } from '../sessions/session-store';
 import type { Identity } from './identity';
 import type { Mount } from './mount';
+import type { Places } from './places';
 import type { Reply } from './reply';
 import type { Reports } from './reports';
 
@@ -41,7 +42,7 @@ export class HttpCaller implements Caller {
 
   get listen(): ((subscription: Subscription) => void) | undefined {
     const { reply } = this;
-    return reply?.canListen === true ? (subscription) => reply.listen(subscription) : undefined;
+    return reply?.canStream === true ? (subscription) => reply.listen(subscription) : undefined;
   }
 
   async openSession(record: Omit<SessionRecord, 'id' | 'principal'>): Promise<void> {
@@ -79,8 +80,14 @@ export class HttpCaller implements Caller {
   }
 }
 
-/** A call over HTTP: found by the client's cancellation, ended with its session. Runs from {@link HttpCall.begin} to {@link HttpCall.end}. */
+/**
+ * A call over HTTP: has its place, is found by the client's cancellation, ends with its session. Runs from
+ * {@link HttpCall.begin} to {@link HttpCall.end}.
+ */
 export class HttpCall implements RunningCall {
+  /** Where it has its place. */
+  #places: Places | undefined;
+
   constructor(
     readonly context: CallContext,
     readonly caller: HttpCaller,
@@ -91,13 +98,25 @@ export class HttpCall implements RunningCall {
     return this.context.requestId!;
   }
 
+  /** @throws {HttpError} 503 or 429 at a cap; nothing has begun then. */
   begin(): void {
+    const { mount, principal, session } = this.caller;
+    const { method } = this.context;
+    // The dispatcher knows no Retry-After.
+    if (method === 'initialize') mount.checkRoom(principal);
+    this.#places =
+      method === 'subscriptions/listen' ? mount.enterListening(principal) : mount.enterCall(principal, session);
     this.reply.calls.push(this.context);
-    this.caller.session?.addCall(this);
+    session?.addCall(this);
   }
 
+  /** A stream that outlives its call keeps the place. */
   end(): void {
-    this.caller.session?.removeCall(this);
+    if (this.#places === undefined) return;
+    const { principal, session } = this.caller;
+    session?.removeCall(this);
+    if (!this.reply.listens) this.#places.leave(principal);
+    this.#places = undefined;
   }
 
   cancel(reason: unknown): void {

@@ -21,7 +21,6 @@ import { isModern, isModernVersion, readModernMessage } from './modern-headers';
 import { tryLater } from './mount';
 import type { Mount } from './mount';
 import { acceptedTypes, isJsonContentType } from './negotiation';
-import type { AcceptedTypes } from './negotiation';
 import { Reply } from './reply';
 import { findSession, initializedSession } from './session-of';
 
@@ -52,11 +51,23 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
     return accept(mount, res);
   }
   const accepted = acceptedTypes(headers.accept);
-  const call = begin(mount, req, res, accepted, parsed.message, admitted, identity);
+  const { id, method } = parsed.message;
+  if (!accepted.json && !accepted.sse) {
+    throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream', {
+      id,
+    });
+  }
+  const reply = new Reply(mount, req, res, accepted, { session, revision: meta.revision, identity });
+  const caller = new HttpCaller(mount, req, res, identity, session, reply);
+  const context = new CallContext(mount.core, caller, meta, method, id);
+  const call = new HttpCall(context, caller, reply);
   try {
-    call.reply.end(await dispatch(mount.core, parsed, call.context));
+    begin(call, parsed.message);
+    if (mount.options.stream === 'always' && meta.revision.era === 'legacy') reply.startStream();
+    reply.end(await dispatch(mount.core, parsed, context));
   } finally {
-    end(mount, call, identity.principal);
+    call.end();
+    reply.release();
   }
 }
 
@@ -165,48 +176,10 @@ function accept(mount: Mount, res: ServerResponse): void {
   res.end();
 }
 
-function begin(
-  mount: Mount,
-  req: IncomingMessage,
-  res: ServerResponse,
-  accepted: AcceptedTypes,
-  message: JsonRpcRequest,
-  { meta, session }: Admitted,
-  identity: Identity,
-): HttpCall {
-  const { id, method } = message;
-  if (!accepted.json && !accepted.sse) {
-    throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream', {
-      id,
-    });
-  }
-  const listens = method === 'subscriptions/listen';
+function begin(call: HttpCall, message: JsonRpcRequest): void {
   try {
-    // The dispatcher knows no Retry-After.
-    if (method === 'initialize') mount.checkRoom(identity.principal);
-    if (listens) mount.enterListening(identity.principal);
-    else mount.enterCall(identity.principal, session);
+    call.begin();
   } catch (error) {
     throw underId(error, message);
   }
-  const reply = new Reply(mount, req, res, accepted, { session, revision: meta.revision, identity });
-  const caller = new HttpCaller(mount, req, res, identity, session, reply);
-  const context = new CallContext(mount.core, caller, meta, method, id);
-  const call = new HttpCall(context, caller, reply);
-  call.begin();
-  const resumable = meta.revision.era === 'legacy' && method !== 'initialize';
-  if (mount.options.stream === 'always' && resumable) reply.startStream();
-  return call;
-}
-
-function end({ listening, calls }: Mount, call: HttpCall, principal: string | undefined): void {
-  const { reply, context } = call;
-  call.end();
-  if (reply.listens) {
-    // The stream outlives its call, and keeps nothing of it but its place.
-    reply.onOver = () => listening.leave(principal);
-    return;
-  }
-  reply.release();
-  (context.method === 'subscriptions/listen' ? listening : calls).leave(principal);
 }

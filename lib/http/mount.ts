@@ -57,6 +57,8 @@ export class Mount {
   #nextSweepAt = 0;
   #closing: Promise<void> | undefined;
   #onQuiet: (() => void) | undefined;
+  /** Where approvals were spent before this mount. */
+  readonly #spentBefore: ServerCore['spent'];
 
   constructor(
     readonly core: ServerCore,
@@ -92,6 +94,7 @@ export class Mount {
             hear: (notice) => this.#heardElsewhere(notice),
           });
     // Whatever door an approval comes in through: it is used once on all nodes.
+    this.#spentBefore = core.spent;
     if (shared !== undefined) core.spent = shared;
     core.listeners.add(this.#hear);
   }
@@ -120,8 +123,8 @@ export class Mount {
   /** Answer with a stream. It is looked after until its socket has gone. */
   openStream(res: ServerResponse, options: SseSinkOptions): SseSink {
     this.reports.countRequest(200);
-    const sink = new SseSink(res, this.options, options, () => {
-      this.#streams.delete(sink);
+    const sink = new SseSink(res, this.options, options, (gone) => {
+      this.#streams.delete(gone);
       if (this.#isQuiet) this.#onQuiet?.();
     });
     this.#streams.add(sink);
@@ -133,16 +136,20 @@ export class Mount {
     return this.#open.length === 0 && this.#streams.size === 0;
   }
 
-  /** @throws {HttpError} 503 or 429 at a cap. */
-  enterCall(principal: string | undefined, session: Session | undefined): void {
+  /** @throws {HttpError} 503 or 429 at a cap; 503 for what came in before {@link Mount.close} and has waited since. */
+  enterCall(principal: string | undefined, session: Session | undefined): Places {
+    if (this.#closing !== undefined) throw shuttingDown();
     if (session !== undefined && session.callCount >= this.options.maxCallsPerSession)
       throw tryLater(429, 'Too many calls of this session are running');
     if (!this.calls.enter(principal)) throw noPlace(this.calls, principal, 'calls are running');
+    return this.calls;
   }
 
-  /** @throws {HttpError} 503 or 429 at a cap. */
-  enterListening(principal: string | undefined): void {
+  /** The same. */
+  enterListening(principal: string | undefined): Places {
+    if (this.#closing !== undefined) throw shuttingDown();
     if (!this.listening.enter(principal)) throw noPlace(this.listening, principal, 'streams are open');
+    return this.listening;
   }
 
   /** @throws {HttpError} 503 at a cap, with no session idle for long enough to make room. */
@@ -244,6 +251,8 @@ export class Mount {
     await this.sessions.endAll('shutdown');
     for (const stream of this.#streams) stream.cut();
     this.#stopClock();
+    const { shared } = this.options.sessions;
+    if (shared !== undefined && this.core.spent === shared) this.core.spent = this.#spentBefore;
   }
 
   /** Until nothing runs and nothing waits to be read, or the time is over. */
@@ -261,6 +270,10 @@ export class Mount {
 function noPlace(places: Places, principal: string | undefined, what: string): HttpError {
   const mine = places.of(principal) >= places.limitPerPrincipal;
   return tryLater(mine ? 429 : 503, `Too many ${mine ? 'of your ' : ''}${what}`);
+}
+
+export function shuttingDown(): HttpError {
+  return tryLater(503, 'The server is shutting down');
 }
 
 /** A refusal that may be over soon. */

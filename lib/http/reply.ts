@@ -2,27 +2,22 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { CallContext } from '../call-context';
 import type { Subscription } from '../caller';
-import type { Notice } from '../core';
 import type { Outcome } from '../dispatcher';
-import { encodeTagged } from '../methods/subscriptions';
 import { ErrorCode, errorResponse } from '../protocol/errors';
 import { encodedResultOf, encodeResponse } from '../protocol/json-rpc';
 import type { Revision } from '../protocol/revisions';
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../protocol/types';
 import type { Session } from '../sessions/session';
-import { Stream } from '../sessions/stream';
-import type { AcceptedTypes } from './negotiation';
-import { sendJson } from './http-error';
 import { challengeOf } from './auth-info';
+import { sendJson } from './http-error';
 import { expiresAt } from './identity';
 import type { Identity } from './identity';
+import { Listening } from './listening';
 import { tryLater } from './mount';
 import type { Mount, Open } from './mount';
-import type { SseSink } from './sse';
-import { eventIdPrefix } from './event-id';
-
-/** How long a whole answer waits for the store; then it goes out as one that cannot be resumed. */
-const patienceMs = 250;
+import type { AcceptedTypes } from './negotiation';
+import { ReplyStream } from './reply-stream';
+import { statusOf } from './status';
 
 /** Whose reply it is. */
 export interface ReplyAbout {
@@ -40,26 +35,17 @@ export class Reply implements Open {
   readonly #accepted: AcceptedTypes;
   readonly #session: Session | undefined;
   readonly #revision: Revision;
+  readonly #principal: string | undefined;
   readonly #expiresAt: number;
   readonly #isBatch: boolean;
   readonly #startedAt = Date.now();
   /** The calls that the reply answers: one, or those of a batch. */
   readonly calls: CallContext[] = [];
-  #stream: Stream | undefined;
-  #streamId: string | undefined;
-  #sink: SseSink | undefined;
-  /** No event id is given out before the store knows what it means: the head waits for that, too. */
-  #waitsForStore = false;
-  #patience: NodeJS.Timeout | undefined;
-  #closesWhenOpen = false;
+  #stream: ReplyStream | undefined;
+  /** `subscriptions/listen` alone. */
+  #listening: Listening | undefined;
   #over = false;
   #watching = false;
-  /** `subscriptions/listen`: hears notices until the reply is over. */
-  #hear: ((notice: Notice) => void) | undefined;
-  /** The result of listening, for the end of the stream. */
-  #heldBack: JsonRpcResponse | undefined;
-  /** Hears when a reply that listens is over. */
-  onOver: (() => void) | undefined;
 
   constructor(mount: Mount, req: IncomingMessage, res: ServerResponse, accepted: AcceptedTypes, about: ReplyAbout) {
     this.#mount = mount;
@@ -69,14 +55,19 @@ export class Reply implements Open {
     this.#session = about.session;
     this.#revision = about.revision;
     this.#isBatch = about.isBatch ?? false;
-    // Streams end with the caller's token.
+    this.#principal = about.identity.principal;
     this.#expiresAt = expiresAt(about.identity);
     mount.add(this);
   }
 
-  /** Can the reply be a stream? */
-  get canListen(): boolean {
+  /** Does this client take a stream? */
+  get canStream(): boolean {
     return this.#accepted.sse;
+  }
+
+  /** Somebody has answered already, or the client is gone. */
+  get #isTaken(): boolean {
+    return this.#res.headersSent || this.#res.destroyed;
   }
 
   /** Send something before the result. @returns False if this client cannot be reached before it. */
@@ -111,78 +102,31 @@ export class Reply implements Open {
 
   /** Become a stream now, if the client takes one. */
   startStream(): void {
-    if (this.#stream !== undefined || this.#over || !this.#accepted.sse) return;
-    if (this.#res.headersSent || this.#res.destroyed) return;
+    if (this.#stream !== undefined || this.#over || !this.#accepted.sse || this.#isTaken) return;
     // Its answer has the session's id in its head, and that is not known yet.
     if (this.calls[0]?.method === 'initialize') return;
-    const { inboxLimit, inboxBytes, serverMessages } = this.#mount.options;
-    const session = this.#session;
-    // What no GET can resume is not made to look as if.
-    const opened =
-      serverMessages && session?.endReason === undefined
-        ? session?.openStream(() => this.calls.map(({ requestId }) => requestId!))
-        : undefined;
-    const stream = (this.#stream =
-      opened?.stream ??
-      new Stream({ waitingLimit: inboxLimit, waitingBytes: inboxBytes, historyLimit: 0, historyBytes: 0 }));
-    this.#streamId = opened?.id;
-    if (opened?.resumable === undefined) return this.#openSink(stream, opened?.id);
-    this.#waitsForStore = true;
-    this.#openWithin(this.#mount.options.keepAliveMs);
-    opened.resumable
-      .then((resumable) => this.#openSink(stream, resumable ? opened.id : undefined))
-      .catch((error: unknown) => this.#mount.reports.onError(error, this.calls[0]));
-  }
-
-  /** However long the store takes, the client hears something by then, of a stream that it cannot resume. */
-  #openWithin(waitMs: number): void {
-    clearTimeout(this.#patience);
-    this.#patience = setTimeout(() => {
-      try {
-        this.#openSink(this.#stream!, undefined);
-      } catch (error) {
-        this.#mount.reports.onError(error, this.calls[0]);
-      }
-    }, waitMs).unref();
-  }
-
-  /** @param resumableAs What no GET can resume is not made to look as if. */
-  #openSink(stream: Stream, resumableAs: string | undefined): void {
-    this.#waitsForStore = false;
-    clearTimeout(this.#patience);
-    if (this.#over) this.#mount.remove(this);
-    // Whoever is in front of us may have answered meanwhile.
-    if (this.#sink !== undefined || this.#res.headersSent || this.#res.destroyed) return;
-    this.#sink = this.#mount.openStream(this.#res, {
-      ...(resumableAs === undefined ? undefined : { idPrefix: eventIdPrefix(this.#session!, resumableAs) }),
-      // transports, "Sending Messages" 6, from 2025-11-25 on: older clients choke on an event without data.
-      ...(resumableAs !== undefined && this.#revision.primingEvent
-        ? { primeWith: 0, retryMs: jittered(this.#mount.options.retryMs) }
-        : undefined),
-      onDrain: () => stream.pump(),
-      onClose: () => this.#streamClosed(),
+    this.#stream = new ReplyStream(this.#mount, this.#res, {
+      session: this.#session,
+      revision: this.#revision,
+      requestIds: () => this.calls.map(({ requestId }) => requestId!),
+      onClosed: () => this.#disconnected(),
+      onError: (error) => this.#mount.reports.onError(error, this.calls[0]),
     });
-    stream.attach(this.#sink);
-    if (this.#closesWhenOpen && resumableAs !== undefined) stream.close();
   }
 
   /** Close the connection while the call goes on. @returns False if this client could not come back for the rest. */
   closeStream(): boolean {
-    if (!this.#revision.primingEvent) return false;
+    if (!this.#revision.primingEvent || this.#over) return false;
     this.startStream();
-    if (this.#waitsForStore) return (this.#closesWhenOpen = true);
-    if (this.#over || this.#streamId === undefined || this.#stream?.attached !== true) return false;
-    // transports, "Sending Messages" 6: the priming event has told the client when to come back.
-    this.#stream.close();
-    return true;
+    return this.#stream?.letGo() ?? false;
   }
 
   /** Answer: plain JSON, or the last event. */
   end({ response: answer, challenge, unavailable }: Outcome): void {
     if (this.#over) return;
     const response = answer!;
-    if (this.#hear !== undefined && 'result' in response && !this.#mount.closing) {
-      this.#heldBack = response;
+    if (this.#listening !== undefined && 'result' in response && !this.#mount.closing) {
+      this.#listening.result = response;
       this.calls.length = 0;
       return;
     }
@@ -192,7 +136,7 @@ export class Reply implements Open {
       return this.#writeJson(200, encoded.end(response.id), undefined, encoded.start);
     }
     const json = this.#encode(response);
-    if (this.#stream !== undefined) return this.#endStream([json]);
+    if (this.#stream !== undefined) return this.#finish([json]);
     this.#finish();
     if (unavailable !== undefined) return this.#write(503, json, tryLater(503, '').headers);
     const write = challenge === undefined ? undefined : challengeOf(this.#req);
@@ -209,30 +153,24 @@ export class Reply implements Open {
     if (this.#over) return;
     const encoded = responses.map((response) => this.#encode(response));
     if (this.#stream === undefined && !this.#accepted.json) this.startStream();
-    if (this.#stream !== undefined) return this.#endStream(encoded);
+    if (this.#stream !== undefined) return this.#finish(encoded);
     this.#finish();
     this.#write(200, `[${encoded.join(',')}]`);
   }
 
   /** The call has its result, and the stream goes on until somebody ends it. */
   get listens(): boolean {
-    return this.#heldBack !== undefined && !this.#over;
+    return this.#listening?.result !== undefined && !this.#over;
   }
 
-  /** Whatever became of the call: nothing of the reply stays behind. */
+  /** The call is over, whatever became of it: nothing of the reply stays behind, unless it listens. */
   release(): void {
-    if (!this.#over) this.#finish();
-  }
-
-  #endStream(encoded: readonly string[]): void {
-    // A result is never dropped for notifications.
-    for (const json of encoded) this.#stream!.send(json, undefined, true);
-    this.#finish();
+    if (!this.#over && !this.listens) this.#finish();
   }
 
   #write(status: number, json: string, headers?: OutgoingHttpHeaders): void {
     if (this.#accepted.json || status !== 200) return this.#writeJson(status, json, headers);
-    if (this.#res.destroyed) return;
+    if (this.#isTaken) return;
     // Only a stream will do: it begins and ends with the result.
     const sink = this.#mount.openStream(this.#res, { onDrain() {}, onClose() {} });
     sink.write({ position: 1, json, bytes: 0, mergeKey: undefined });
@@ -240,7 +178,7 @@ export class Reply implements Open {
   }
 
   #writeJson(status: number, json: string, headers?: OutgoingHttpHeaders, start?: Buffer): void {
-    if (this.#res.destroyed) return;
+    if (this.#isTaken) return;
     this.#mount.reports.countRequest(status);
     sendJson(this.#res, status, json, headers, start);
   }
@@ -264,7 +202,7 @@ export class Reply implements Open {
     if (this.#over) return;
     const wasStream = this.#stream !== undefined;
     this.#finish();
-    if (wasStream || this.#res.headersSent || this.#res.destroyed) return;
+    if (wasStream || this.#isTaken) return;
     this.#mount.reports.countRequest(202);
     this.#res.writeHead(202, { 'Content-Length': 0 });
     this.#res.end();
@@ -275,15 +213,14 @@ export class Reply implements Open {
     if (this.calls.every((call) => call.cancelled)) this.abandon();
   }
 
-  #finish(): void {
+  /** @param last What a stream ends with. */
+  #finish(last: readonly string[] = []): void {
     this.#over = true;
-    this.#stream?.finish();
-    if (this.#hear !== undefined) this.#mount.core.listeners.delete(this.#hear);
-    this.onOver?.();
-    if (this.#waitsForStore) this.#openWithin(patienceMs);
-    else this.#mount.remove(this);
-    if (this.#streamId !== undefined && this.#session !== undefined)
-      this.#session.streamFinished(this.#streamId, Date.now());
+    this.#stream?.end(last);
+    this.#listening?.end();
+    // It has outlived its call, and kept its place.
+    if (this.#listening?.result !== undefined) this.#mount.listening.leave(this.#principal);
+    this.#mount.remove(this);
   }
 
   /** Somebody wants to know when the client goes: a plain reply has nobody listening for that until then. */
@@ -292,11 +229,6 @@ export class Reply implements Open {
     this.#watching = true;
     if (this.#res.destroyed) this.#disconnected();
     else this.#res.once('close', () => this.#disconnected());
-  }
-
-  #streamClosed(): void {
-    if (this.#sink !== undefined) this.#stream?.detach(this.#sink);
-    this.#disconnected();
   }
 
   #disconnected(): void {
@@ -308,36 +240,25 @@ export class Reply implements Open {
   }
 
   /** `subscriptions/listen`: the acknowledgement, then what the subscription selects, until the reply is over. */
-  listen({ id, acknowledgement, wants }: Subscription): void {
+  listen(subscription: Subscription): void {
     if (this.#over) return;
-    this.send(acknowledgement);
-    this.#hear = (notice) => {
-      // Full: the stream ends, which tells the client to fetch anew what it listened for.
-      if (wants(notice) && this.#stream?.send(encodeTagged(notice, id), notice.mergeKey) === false) this.#sink?.close();
-    };
-    this.#mount.core.listeners.add(this.#hear);
+    this.send(subscription.acknowledgement);
+    if (this.#stream !== undefined) this.#listening = new Listening(this.#mount.core, this.#stream, subscription);
   }
 
   tick(now: number): void {
-    const { keepAliveMs, maxStreamAgeMs, retryMs } = this.#mount.options;
-    const sink = this.#sink;
-    if (sink === undefined) {
+    if (this.#stream === undefined) {
       if (this.#res.destroyed) this.#disconnected();
-      else if (now - this.#startedAt >= keepAliveMs) this.startStream();
-      return;
-    }
-    if (now >= this.#expiresAt) sink.close();
-    else if (this.#streamId !== undefined && this.#revision.primingEvent && now - sink.openedAt >= maxStreamAgeMs) {
-      // transports, "Sending Messages" 6: the connection may close before the stream ends; the client polls.
-      sink.writeRetry(jittered(retryMs));
-      sink.close();
-    }
+      else if (now - this.#startedAt >= this.#mount.options.keepAliveMs) this.startStream();
+    } else if (now < this.#expiresAt) this.#stream.tick(now);
+    // What only listens ends with its caller's token; a call that was allowed may finish, and its client come back for it.
+    else if (this.listens) this.shutdown();
+    else this.#stream.expire();
   }
 
+  /** subscriptions, "Graceful Closure": what the server ends has a result. */
   shutdown(): void {
-    if (this.#heldBack === undefined) return;
-    if (this.#stream === undefined) this.abandon();
-    else this.#endStream([this.#encode(this.#heldBack)]);
+    if (this.listens) this.#finish([this.#encode(this.#listening!.result!)]);
   }
 
   abort(): void {
@@ -349,31 +270,12 @@ export class Reply implements Open {
   /** Answer with an error what has no answer yet. */
   fail(message: string, status = 200): void {
     if (this.#over) return;
+    if (this.calls.length === 0) return this.abandon();
     const failures = this.calls.map(({ requestId }) =>
       this.#encode(errorResponse(requestId, ErrorCode.InternalError, message)),
     );
-    if (this.#stream !== undefined) return this.#endStream(failures);
+    if (this.#stream !== undefined) return this.#finish(failures);
     this.#finish();
     this.#write(status, this.#isBatch ? `[${failures.join(',')}]` : failures[0]!);
   }
-}
-
-/** What HTTP says about an answer of the protocol; errors of methods are no errors of HTTP. */
-function statusOf(response: JsonRpcResponse, { methodNotFoundStatus }: Revision): number {
-  if (!('error' in response)) return 200;
-  switch (response.error.code) {
-    case ErrorCode.MethodNotFound:
-      return methodNotFoundStatus;
-    case ErrorCode.HeaderMismatch:
-    case ErrorCode.MissingRequiredClientCapability:
-    case ErrorCode.UnsupportedProtocolVersion:
-      return 400;
-    default:
-      return 200;
-  }
-}
-
-/** Up to half as much again, so that clients do not all come back at once. */
-export function jittered(ms: number): number {
-  return Math.round(ms * (1 + Math.random() / 2));
 }

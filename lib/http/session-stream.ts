@@ -9,10 +9,11 @@ import { eventIdPrefix, parseEventId } from './event-id';
 import { HttpError } from './http-error';
 import { checkDecided, expiresAt, identify } from './identity';
 import { isModernVersion } from './modern-headers';
+import { shuttingDown } from './mount';
 import type { Mount, Open } from './mount';
 import { acceptedTypes } from './negotiation';
-import { jittered } from './reply';
 import { findSession, noSession } from './session-of';
+import { jittered } from './sse';
 import type { SseSink } from './sse';
 
 /** A live stream that was replaced must not come back and replace its successor. */
@@ -47,8 +48,9 @@ export async function getStream(mount: Mount, req: IncomingMessage, res: ServerR
   try {
     const finding = mount.sessions.findStream(session, streamId, resumed?.position);
     const stream = isPromise(finding) ? await finding : finding;
-    // The client has gone meanwhile: there is nobody to open a stream for.
-    if (res.destroyed) return;
+    // The client has gone meanwhile, or whoever is in front of us has answered: there is nobody to open a stream for.
+    if (res.destroyed || res.headersSent) return;
+    if (mount.closing) throw shuttingDown();
     if (session.endReason !== undefined) throw noSession();
     if (stream?.reaches(resumed?.position ?? 0) !== true) throw notResumable();
     if (isOwn) {
@@ -130,12 +132,8 @@ class SessionStream implements Open {
   }
 
   tick(now: number): void {
-    const { maxStreamAgeMs, retryMs } = this.#mount.options;
     if (now >= this.#expiresAt || this.#session.endReason !== undefined) this.#sink.close();
-    else if (now - this.#sink.openedAt >= maxStreamAgeMs) {
-      this.#sink.writeRetry(jittered(retryMs));
-      this.#sink.close();
-    }
+    else this.#sink.closeAt(this.#mount.options, now);
   }
 
   shutdown(): void {

@@ -31,6 +31,17 @@ export interface SseSinkLimits {
   readonly keepAliveMs: number;
 }
 
+/** When a stream is closed although it is not at its end, and when its client should come back, in milliseconds. */
+export interface SseAgeing {
+  readonly maxStreamAgeMs: number;
+  readonly retryMs: number;
+}
+
+/** Up to half as much again, so that clients do not all come back at once. */
+export function jittered(ms: number): number {
+  return Math.round(ms * (1 + Math.random() / 2));
+}
+
 // Line separators that clients' line splitters know and JSON does not escape.
 const separators = /[\u0085\u2028\u2029]/g;
 
@@ -59,13 +70,13 @@ export class SseSink implements Sink {
     this.#res = res;
     this.#limits = limits;
     this.#options = options;
+    res.writeHead(200, headers);
     res.on('close', () => {
       this.#closed();
       onGone(this);
     });
     // A write to a socket that is gone fails; `close` says so.
     res.on('error', () => undefined);
-    res.writeHead(200, headers);
     res.flushHeaders();
     const { primeWith, retryMs } = options;
     if (primeWith !== undefined)
@@ -132,9 +143,11 @@ export class SseSink implements Sink {
     return this.#closedAt !== undefined;
   }
 
-  /** Tell the client to come back; for a stream that is not at its end. */
-  writeRetry(retryMs: number): void {
-    this.#write(`retry: ${retryMs}\n\n`);
+  /** End what is old enough, and tell the client to come back; for a stream that is not at its end. */
+  closeAt({ maxStreamAgeMs, retryMs }: SseAgeing, now: number): void {
+    if (now - this.openedAt < maxStreamAgeMs) return;
+    this.#write(`retry: ${jittered(retryMs)}\n\n`);
+    this.close();
   }
 
   /** No more messages; what is written already may still leave. */

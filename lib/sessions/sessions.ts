@@ -136,7 +136,8 @@ export class Sessions implements LiveSessions {
   }
 
   async endAll(reason: SessionEndReason): Promise<void> {
-    await Promise.all([...this.#live.values()].map((session) => this.end(session, reason)));
+    const { onError } = this.#options;
+    await Promise.all([...this.#live.values()].map((session) => this.end(session, reason).catch(onError)));
   }
 
   async #load(id: string, principal: string | undefined): Promise<Session | undefined> {

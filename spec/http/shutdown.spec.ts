@@ -1,13 +1,14 @@
 /** close(): new work is refused, running work may finish, and nothing is left open. */
+import { connect as connectSocket } from 'node:net';
 import { inspect } from 'node:util';
-import { mcpRouter } from 'express-mcp';
+import { mcpRouter, MemorySessionStore } from 'express-mcp';
 import { connect, eras } from '../support/eras';
 import { eventually } from '../support/eventually';
 import { send } from '../support/exchange';
 import { createFixture } from '../support/fixture';
 import type { Fixture, FixtureOptions } from '../support/fixture';
 import { closeStalled, openStalled } from '../support/stalled';
-import { initializeMessage, legacySession, modern, post, textOf } from '../support/wire';
+import { initializeMessage, legacySession, modern, modernRequest, post, textOf } from '../support/wire';
 
 let fixture: Fixture;
 let release: () => void;
@@ -242,5 +243,56 @@ describe('a mount that has closed', () => {
     const startedAt = performance.now();
     await fixture.router.close({ graceMs: 60_000 });
     expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+});
+
+describe('what came in before a mount closed, and is whole only afterwards,', () => {
+  /** The head and the first bytes of a POST; call the answer for the rest. */
+  function upload(headers: Record<string, string>, message: object): { finish(): void; answer: Promise<string> } {
+    const body = JSON.stringify(message);
+    const head = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers };
+    const lines = Object.entries({ ...head, Host: '127.0.0.1', Connection: 'close', 'Content-Length': body.length });
+    const socket = connectSocket(fixture.port, '127.0.0.1');
+    socket.write(`POST /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+    socket.write(body.slice(0, 10));
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    const answer = new Promise<string>((resolve) =>
+      socket.on('close', () => resolve(Buffer.concat(chunks).toString())),
+    );
+    return { finish: () => void socket.write(body.slice(10)), answer };
+  }
+
+  it.each<[string, object, Record<string, string>]>([
+    ['a call', ...requestOf('echo')],
+    ['initialize', initializeMessage(), {}],
+  ])('is refused: %s', async (_, message, headers) => {
+    const { finish, answer } = upload(headers, message);
+    // Until the head has come through.
+    await send(fixture.url, { method: 'OPTIONS' });
+    await fixture.router.close();
+    finish();
+    expect(await answer).toMatch(/^HTTP\/1.1 503 .*"code":-32600/s);
+    expect(fixture.ran).toEqual([]);
+    expect(fixture.router.stats()).toMatchObject({ sessions: 0, calls: 0 });
+  });
+
+  function requestOf(name: string): [object, Record<string, string>] {
+    const { body, headers } = modernRequest('tools/call', { name, arguments: { text: 'a' } });
+    return [body, headers as Record<string, string>];
+  }
+});
+
+describe('a session store that fails', () => {
+  it('does not keep a mount from closing', async () => {
+    const store = new MemorySessionStore();
+    await start({ sessions: store });
+    const session = await legacySession(fixture);
+    const stream = await session.get();
+    store.delete = (() => Promise.reject(new Error('no such table'))) as unknown as typeof store.delete;
+    await fixture.router.close({ graceMs: 0 });
+    await stream.ended;
+    expect(fixture.router.stats()).toMatchObject({ sessions: 0, streams: 0 });
+    expect(fixture.errors.splice(0)).toEqual([expect.objectContaining({ message: 'no such table' })]);
   });
 });
