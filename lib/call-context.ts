@@ -33,7 +33,7 @@ export class CallContext implements Context {
   challenge: Challenge | undefined;
   /** What the call is about, for what is sealed into `requestState`. */
   target: CallTarget | undefined;
-  /** Modern: the rounds of questions this call is in; made when the first one is asked or answered. */
+  /** The rounds of questions this call is in; made when something is asked, answered, or run once. */
   rounds: Rounds | undefined;
   #lastProgress = -Infinity;
   #ended = false;

@@ -1,4 +1,5 @@
 /** One message in, one response or none out: the whole protocol, whatever the transport. */
+import { canAsk } from './authorizer/ask';
 import type { CallContext, Challenge } from './call-context';
 import { keep } from './core';
 import type { ServerCore } from './core';
@@ -11,10 +12,9 @@ import { resourceMethods } from './methods/resources';
 import { subscriptionMethods } from './methods/subscriptions';
 import { toolMethods } from './methods/tools';
 import { ErrorCode, errorResponse, McpError, readMessage, ToolError, UnavailableError } from './protocol/errors';
-import { EncodedResult } from './protocol/json-rpc';
+import { EncodedResult, isObject } from './protocol/json-rpc';
 import type { ParsedMessage } from './protocol/json-rpc';
 import { parseCancelledParams } from './protocol/params';
-import type { Revision } from './protocol/revisions';
 import type {
   JsonRpcNotification,
   JsonRpcRequest,
@@ -145,8 +145,7 @@ function toErrorResponse(core: ServerCore, id: RequestId, error: unknown, contex
 }
 
 function explain(core: ServerCore, id: RequestId, error: unknown, context: CallContext): JsonRpcResponse {
-  if (error instanceof McpError)
-    return errorResponse(id, codeFor(error.code, context.requestMeta.revision), error.message, error.data);
+  if (error instanceof McpError) return errorResponse(id, codeFor(error, context), error.message, error.data);
   if (error instanceof UnavailableError) return errorResponse(id, ErrorCode.InvalidRequest, error.message);
   // A tool's own have become results by now; these are of prompts, resources and completion.
   if (error instanceof ToolError) return errorResponse(id, ErrorCode.InternalError, error.message);
@@ -158,10 +157,47 @@ function explain(core: ServerCore, id: RequestId, error: unknown, context: CallC
 
 const specified: ReadonlySet<number> = new Set(Object.values(ErrorCode));
 
-/** The code as the caller's revision has it: an author names codes of the specification without asking for the era. */
-function codeFor(code: ErrorCode, { resourceNotFound, errorCodes }: Revision): ErrorCode {
+/**
+ * The code as the caller's revision has it: an author names codes of the specification without asking for the era. One
+ * that must not travel is the author's fault.
+ */
+function codeFor(error: McpError, context: CallContext): ErrorCode {
+  const { code } = error;
+  const { resourceNotFound, errorCodes } = context.requestMeta.revision;
   if (code === ErrorCode.ResourceNotFound) return resourceNotFound;
-  return specified.has(code) && !errorCodes.has(code) ? ErrorCode.InternalError : code;
+  if (!specified.has(code)) {
+    if (Number.isInteger(code) && !isReserved(code)) return code;
+    context.fault(new Error(`An McpError has the code ${code}, which is no application's`, { cause: error }));
+    return ErrorCode.InternalError;
+  }
+  if (!errorCodes.has(code)) return ErrorCode.InternalError;
+  return code === ErrorCode.UrlElicitationRequired && !namesPages(error, context) ? ErrorCode.InternalError : code;
+}
+
+/** 2026-07-28, basic, "Error Codes": for codes that the specification defines, and MUST NOT be emitted otherwise. */
+function isReserved(code: number): boolean {
+  return code <= -32_020 && code >= -32_099;
+}
+
+/** 2025-11-25, client/elicitation: the error MUST list the pages that the user must open, to a client that can open them. */
+function namesPages(error: McpError, context: CallContext): boolean {
+  const { elicitations } = isObject(error.data) ? error.data : {};
+  if (Array.isArray(elicitations) && elicitations.length > 0 && elicitations.every(isPage))
+    return canAsk(context, 'elicitation.url');
+  context.fault(
+    new Error('-32042 needs data.elicitations: what elicit asks for a url, each with its mode and elicitationId', {
+      cause: error,
+    }),
+  );
+  return false;
+}
+
+function isPage(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    value.mode === 'url' &&
+    [value.message, value.url, value.elicitationId].every((field) => typeof field === 'string')
+  );
 }
 
 /** A notification of the client. Unknown ones are ignored, malformed ones too (cancellation, "Error Handling"). */

@@ -19,6 +19,9 @@ const known: Record<Revision, number[]> = {
   '2026-07-28': [...standard, -32020, -32021, -32022],
 };
 
+/** What a -32042 must name. */
+const page = { mode: 'url', elicitationId: 'one', url: 'https://example.com/', message: 'Log in' };
+
 function registerAll(server: McpServer): void {
   const fail = (error: () => unknown) => () => {
     throw error();
@@ -44,7 +47,7 @@ function registerAll(server: McpServer): void {
     server.registerTool(
       `code-${name}`,
       {},
-      fail(() => new McpError(code, name)),
+      fail(() => new McpError(code, name, { elicitations: [page] })),
     );
   }
   const argsSchema = z.object({ a: z.string() });
@@ -156,7 +159,7 @@ describe('the codes of the errors', () => {
   });
 
   it.each(legacyRevisions)('of %s are its own', async (revision) => {
-    const session = await legacySession(served, { revision });
+    const session = await legacySession(served, { revision, capabilities: { elicitation: { url: {} } } });
     const replies: Reply[] = [];
     for (const [method, params] of requests) {
       replies.push(await session.post({ jsonrpc: '2.0', id: 1, method, params }, { validate: false }));

@@ -22,6 +22,9 @@ const blocks: Record<string, ContentBlock> = {
 const about = { title: 'Title', description: 'Description', icons, _meta };
 const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hi' } }];
 
+/** Where a user must log in first. */
+const loginPage = { mode: 'url', elicitationId: 'one', url: 'https://example.com/login', message: 'Log in' };
+
 /** What a handler may ask the client. */
 const questions: Record<string, (context: Context) => Promise<unknown>> = {
   form: (ctx) => ctx.elicit('q', { message: 'Who?', schema: z.object({ name: z.string() }) }),
@@ -39,7 +42,7 @@ function registerAll(server: McpServer): void {
   server.registerTool('content', {}, () => ({ content: Object.values(blocks), _meta }));
   server.registerTool('progress', {}, (_args, context) => context.progress(1, 2, 'half'));
   server.registerTool('needs-page', {}, () => {
-    throw new McpError(ErrorCode.UrlElicitationRequired, 'Log in first', { elicitations: [] });
+    throw new McpError(ErrorCode.UrlElicitationRequired, 'Log in first', { elicitations: [loginPage] });
   });
   server.registerTool('ask', { inputSchema: z.object({ what: z.string() }) }, async ({ what }, context) => {
     await questions[what]!(context);
@@ -238,7 +241,7 @@ describe.each(revisions)('%s', (revision) => {
     expect(page.error).toEqual({
       code: revision === '2025-11-25' ? -32042 : -32603,
       message: 'Log in first',
-      data: { elicitations: [] },
+      data: { elicitations: [loginPage] },
     });
     const unknown = await client.callTool('nope');
     if (isModern(revision)) expect(unknown.error?.code).toBe(-32602);

@@ -69,7 +69,7 @@ export const ask: Ask = {
   },
 
   async once(context, key, fn) {
-    return context.era === 'legacy' ? fn() : roundsOf(context).once(key, fn);
+    return roundsOf(context).once(key, fn);
   },
 };
 
@@ -157,7 +157,23 @@ async function putModern<T>(
       rounds.forget(key);
     }
   }
-  if (!canAsk(context, feature)) throw missingCapability(required[feature].capabilities, required[feature].words);
+  if (!canAsk(context, feature)) {
+    const error = lacking([feature]);
+    rounds.missing.set(error, feature);
+    throw error;
+  }
   rounds.asked.set(key, request());
+  // What cannot be asked beside it fails first: nobody is asked in vain.
+  await new Promise((resolve) => setImmediate(resolve));
   throw new InputRequiredStop();
+}
+
+/** -32021 for all of these. */
+export function lacking(features: Iterable<ClientFeature>): McpError {
+  const all = [...new Set(features)].map((feature) => required[feature]);
+  const capabilities: Record<string, object> = {};
+  for (const one of all)
+    for (const [name, modes] of Object.entries(one.capabilities))
+      capabilities[name] = { ...capabilities[name], ...(modes as object) };
+  return missingCapability(capabilities, all.map(({ words }) => words).join(' and '));
 }

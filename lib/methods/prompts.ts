@@ -20,6 +20,7 @@ import type { PromptEntry } from '../registry';
 import { contentFor, isContent } from './content';
 import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
+import { authored, settle } from './settle';
 
 /** The same answer for a prompt that does not exist and for one that is hidden. @param asked How often the hook was asked. */
 export async function unknownPrompt(
@@ -88,9 +89,7 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
   } catch (error) {
     failure = error;
   }
-  if (context.rounds !== undefined && context.rounds.asked.size > 0) return context.rounds.inputRequired(context);
-  if (result === undefined) throw failure;
-  return result;
+  return settle(context, result, failure);
 }
 
 function toPromptResult(
@@ -106,7 +105,7 @@ function toPromptResult(
     throw new TypeError(`prompt "${name}" returned none of text, messages and a GetPromptResult`);
   }
   const known = messages.map((message) => ({ ...message, content: contentFor([message.content], revision)[0]! }));
-  return { ...about, ...(Array.isArray(value) ? undefined : (value as GetPromptResult)), messages: known };
+  return { ...about, ...(Array.isArray(value) ? undefined : authored(value as GetPromptResult)), messages: known };
 }
 
 function isPromptMessage(value: unknown): value is PromptMessage {

@@ -21,6 +21,7 @@ import type { ResourceEntry, TemplateEntry } from '../registry';
 import { contentsFor, isContents } from './content';
 import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
+import { authored, settle } from './settle';
 
 /** A session may subscribe to this many resources, whose uris have so many characters together: it keeps them. */
 const maxSubscriptions = 1_000;
@@ -122,13 +123,12 @@ async function readResource(
   let result;
   let failure: unknown;
   try {
-    result = toReadResult(entry, uri, await entry.handler(uri, variables, context), context.requestMeta.revision);
+    const read = toReadResult(entry, uri, await entry.handler(uri, variables, context), context.requestMeta.revision);
+    result = { ...read, ...cacheHints(core, 'read', context, entry.config.cache ?? core.cache.read) };
   } catch (error) {
     failure = error;
   }
-  if (context.rounds !== undefined && context.rounds.asked.size > 0) return context.rounds.inputRequired(context);
-  if (result === undefined) throw failure;
-  return { ...result, ...cacheHints(core, 'read', context, entry.config.cache ?? core.cache.read) };
+  return settle(context, result, failure);
 }
 
 function toReadResult(
@@ -145,7 +145,7 @@ function toReadResult(
     throw new TypeError(`resource "${name}" returned none of text, bytes, contents and a ReadResourceResult`);
   }
   const known = contentsFor(contents, revision);
-  return Array.isArray(value) ? { contents: known } : { ...(value as ReadResourceResult), contents: known };
+  return Array.isArray(value) ? { contents: known } : { ...authored(value as ReadResourceResult), contents: known };
 }
 
 type ListParams = ReturnType<typeof parseListParams>;

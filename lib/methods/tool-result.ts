@@ -5,9 +5,10 @@ import type { Revision } from '../protocol/revisions';
 import { describeIssues } from '../protocol/schema';
 import type { CallToolResult, ContentBlock } from '../protocol/types';
 import { contentFor, isContent } from './content';
+import { authored } from './settle';
 
 /** A failure, for the model to read. */
-export function isErrorResult(message: string): CallToolResult {
+export function toolError(message: string): CallToolResult {
   return { content: [{ type: 'text', text: message }], isError: true };
 }
 
@@ -55,7 +56,7 @@ async function validated(tool: ToolEntry, value: unknown): Promise<unknown> {
 }
 
 function fullResult(tool: ToolEntry, value: Record<string, unknown>, revision: Revision): CallToolResult {
-  const { structuredContent, content, ...rest } = value;
+  const { structuredContent, content, ...rest } = authored(value);
   const structured = 'structuredContent' in value ? structuredFor(structuredContent, revision) : undefined;
   if (isContent(content)) return { ...rest, content: contentFor(content, revision), ...structured };
   if (content === undefined && structuredContent !== undefined)

@@ -21,7 +21,8 @@ import { createProvidedEntry } from '../registry';
 import type { ToolEntry } from '../registry';
 import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
-import { isErrorResult, toCallToolResult } from './tool-result';
+import { settle } from './settle';
+import { toCallToolResult, toolError } from './tool-result';
 
 /** Find the tool, parse its arguments, ask who may, run it. */
 export async function callTool(
@@ -44,10 +45,11 @@ export async function callTool(
 
   let parsed;
   try {
+    // Streamable HTTP, "Server Validation": what the headers say wrongly is refused, whatever else is wrong.
+    checkMirrored(tool, params, context);
     checkRounds(context);
     const validation = tool.input.validate(params.arguments);
     parsed = isPromise(validation) ? await validation : validation;
-    if (parsed.issues === undefined) checkMirrored(tool, params, context);
   } catch (error) {
     const refusal = () => {
       throw error;
@@ -77,6 +79,7 @@ export async function callTool(
 
   if (tool.stream === 'always' && context.era === 'legacy') context.caller.startStream();
   const timeLimitMs = tool.timeoutMs ?? context.caller.toolTimeoutMs;
+  const startedAt = timeLimitMs === undefined ? 0 : performance.now();
   let result: CallToolResult | undefined;
   let failure: unknown;
   try {
@@ -89,8 +92,15 @@ export async function callTool(
     failure = error;
     result = toErrorResult(error, core.exposeErrors);
   }
-  // Whatever the handler made of being stopped: what it asked must be answered first.
-  if (context.rounds !== undefined && context.rounds.asked.size > 0) return context.rounds.inputRequired(context);
+  if (context.rounds !== undefined) {
+    const leftMs = timeLimitMs === undefined ? undefined : Math.max(0, startedAt + timeLimitMs - performance.now());
+    try {
+      return await settle(context, result, failure, leftMs);
+    } catch (error) {
+      failure = error;
+      result = toErrorResult(error, core.exposeErrors);
+    }
+  }
   if (result === undefined) throw failure;
   return result;
 }
@@ -127,7 +137,7 @@ async function unknownTool(
   await askInVain(core.authorizer, asked, other && (() => isToolShown(core, other, context)));
   const message = `Unknown tool: ${name.length > 128 ? `${name.slice(0, 128)}…` : name}`;
   if (!context.requestMeta.revision.unknownToolIsResult) throw new McpError(ErrorCode.InvalidParams, message);
-  return { content: [{ type: 'text', text: message }], isError: true };
+  return toolError(message);
 }
 
 function checkMirrored({ mirrored }: ToolEntry, params: CallToolParams, context: CallContext): void {
@@ -137,7 +147,7 @@ function checkMirrored({ mirrored }: ToolEntry, params: CallToolParams, context:
 }
 
 function invalidArguments({ name }: ToolEntry, issues: string): CallToolResult {
-  return { content: [{ type: 'text', text: `Invalid arguments for tool ${name}:\n${issues}` }], isError: true };
+  return toolError(`Invalid arguments for tool ${name}:\n${issues}`);
 }
 
 /** Run the handler; at the limit its signal aborts and nobody waits for it any more. */
@@ -151,8 +161,8 @@ function withinTime(tool: ToolEntry, args: unknown, context: CallContext, limitM
 }
 
 function toErrorResult(error: unknown, exposeErrors: boolean): CallToolResult | undefined {
-  if (error instanceof ToolError) return isErrorResult(error.message);
-  if (exposeErrors && error instanceof Error && !(error instanceof McpError)) return isErrorResult(readMessage(error));
+  if (error instanceof ToolError) return toolError(error.message);
+  if (exposeErrors && error instanceof Error && !(error instanceof McpError)) return toolError(readMessage(error));
   return undefined;
 }
 

@@ -100,8 +100,11 @@ describe('a handler that asks after the approval', () => {
     for (const reply of replies.filter(isAsking)) expect(keysOf(reply)).toEqual([approvalKey]);
     // A state that was not answered is spent too: its successor has taken its place.
     const again = await call('book', args, approvalOf(replies.find(isAsking)!));
-    // The answers given beside the spent approval were kept.
-    expect(textOf(again)).toBe('booked Rome for Ann at 1A');
+    // Of the answers given beside the spent approval, the one that had been asked for was kept.
+    expect(keysOf(again)).toEqual(['seat']);
+    const { requestState } = questionsIn(again);
+    const last = await call('book', args, { requestState, inputResponses: { seat: both.seat } });
+    expect(textOf(last)).toBe('booked Rome for Ann at 1A');
     expect(runs).toHaveLength(2);
   });
 

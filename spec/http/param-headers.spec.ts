@@ -139,9 +139,17 @@ describe('a call', () => {
   });
 
   it('with arguments of the wrong type is told of those', async () => {
-    const reply = await call({ region: 5 }, {});
+    const reply = await call({ region: 5 }, { 'Mcp-Param-Region': '5' });
     expect(reply.status).toBe(200);
     expect(reply.json?.result).toMatchObject({ isError: true });
+  });
+
+  // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation
+  it('MUST be refused for its headers first, whatever is wrong with its arguments', async () => {
+    await expectRefused({ region: 'x', count: 'many' }, { 'Mcp-Param-Region': 'y', 'Mcp-Param-Count': 'many' });
+    await expectRefused({ region: 5 }, {});
+    await expectRefused({ region: ['x'] }, { 'Mcp-Param-Region': 'x' });
+    await expectRefused({ free: 5 }, { 'Mcp-Param-Region': 'x' });
   });
 });
 

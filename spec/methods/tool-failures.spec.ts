@@ -9,7 +9,7 @@ import type { EraClient } from '../support/eras';
 import { root } from '../support/program';
 import { serve } from '../support/serve';
 import type { Served } from '../support/serve';
-import { textOf } from '../support/wire';
+import { legacySession, textOf } from '../support/wire';
 
 const secret = 'connect postgres://user:hunter2@db.internal/prod';
 
@@ -58,8 +58,13 @@ function registerFailing(server: McpServer): void {
   server.registerTool('mcp-error', {}, () => {
     throw new McpError(-1, 'Out of stock', { left: 0 });
   });
+  server.registerTool('code', { inputSchema: z.object({ code: z.any(), data: z.any().optional() }) }, (args) => {
+    throw new McpError(args.code as number, 'Why', args.data);
+  });
   server.registerTool('text', {}, () => 'fine');
 }
+
+const page = { mode: 'url', elicitationId: 'one', url: 'https://example.com/', message: 'Log in' };
 
 describe.each(eras)('%s era', (era) => {
   let served: Served;
@@ -112,6 +117,24 @@ describe.each(eras)('%s era', (era) => {
     const reply = await client.callTool('mcp-error');
     expect(reply.status).toBe(200);
     expect(reply.response?.error).toEqual({ code: -1, message: 'Out of stock', data: { left: 0 } });
+    expect(served.errors).toEqual([]);
+  });
+
+  // https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
+  it.each([-32020 - 3, -32050, -32099, 1.5, 'E_STOCK', null])(
+    'a code that MUST NOT travel becomes -32603, and onError hears whose: %j',
+    async (code) => {
+      const reply = await client.callTool('code', { code, data: { left: 0 } });
+      expect(reply.response?.error).toEqual({ code: -32603, message: 'Why', data: { left: 0 } });
+      const [heard] = served.errors as Error[];
+      expect(heard?.message).toContain(String(code));
+      expect(heard?.cause).toBeInstanceOf(McpError);
+    },
+  );
+
+  it.each([-32019, -32000, -32100, 0, 404])('any other travels as it is: %i', async (code) => {
+    const reply = await client.callTool('code', { code }, { validate: false });
+    expect(reply.response?.error).toEqual({ code, message: 'Why' });
     expect(served.errors).toEqual([]);
   });
 
@@ -222,5 +245,42 @@ describe('an author who means a code of the specification', () => {
     } finally {
       await served.close();
     }
+  });
+});
+
+// https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
+describe('-32042', () => {
+  let served: Served;
+  beforeAll(async () => {
+    served = await serve(registerFailing);
+  });
+  afterAll(() => served.close());
+  beforeEach(() => served.errors.splice(0));
+  const fail = async (data: unknown, capabilities: object = { elicitation: { url: {} } }) => {
+    const session = await legacySession(served, { capabilities });
+    return (await session.callTool('code', { code: -32042, data })).response?.error?.code;
+  };
+
+  it('goes to a client that can open the pages it names', async () => {
+    expect(await fail({ elicitations: [page, page] })).toBe(-32042);
+    expect(served.errors).toEqual([]);
+  });
+
+  it('MUST NOT go to a client that cannot', async () => {
+    expect(await fail({ elicitations: [page] }, {})).toBe(-32603);
+    expect(await fail({ elicitations: [page] }, { elicitation: {} })).toBe(-32603);
+    expect(served.errors).toEqual([]);
+  });
+
+  it.each([
+    undefined,
+    {},
+    { elicitations: {} },
+    { elicitations: [] },
+    { elicitations: [{ ...page, mode: 'form' }] },
+    { elicitations: [page, { ...page, elicitationId: undefined }] },
+  ])('MUST name them, with their ids: %j is the author’s fault', async (data) => {
+    expect(await fail(data)).toBe(-32603);
+    expect(served.errors).toEqual([expect.objectContaining({ message: expect.stringContaining('-32042') as string })]);
   });
 });

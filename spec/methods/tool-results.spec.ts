@@ -40,6 +40,14 @@ const circular: Record<string, unknown> = {};
 circular.self = circular;
 const unsayable: Record<string, unknown> = { bigint: { n: 1n }, circular };
 
+/** What only the protocol may say. */
+const presumptuous = {
+  resultType: 'input_required',
+  ttlMs: 5,
+  cacheScope: 'public',
+  _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'another', version: '0' }, 'example.com/a': 1 },
+} as const;
+
 function registerAll(server: McpServer): void {
   const give = (name: string, value: unknown) => server.registerTool(name, {}, () => value as string);
   give('string', 'Hello');
@@ -49,6 +57,10 @@ function registerAll(server: McpServer): void {
   for (const [name, block] of Object.entries(blocks)) give(`block-${name}`, [block]);
   give('several', Object.values(blocks));
   give('full', { content: [blocks.text], isError: false, _meta: { 'example.com/a': 1 } });
+  give('presumptuous', { content: [], ...presumptuous });
+  const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hi' } }];
+  server.registerPrompt('presumptuous', {}, () => ({ messages, ...presumptuous }));
+  server.registerResource('presumptuous', 'x:p', {}, () => ({ contents: [], ...presumptuous }));
   give('failed', { content: [blocks.text], isError: true });
   give('extra', { content: [], 'example.com/own': [1] });
   Object.values(wrong).forEach((value, index) => give(`wrong-${index}`, value));
@@ -99,6 +111,24 @@ describe.each(eras)('%s era', (era) => {
     });
     expect(await resultOf('failed')).toMatchObject({ content: [blocks.text], isError: true });
     expect(await resultOf('extra')).toMatchObject({ content: [], 'example.com/own': [1] });
+  });
+
+  it.each([
+    ['tools/call', { name: 'presumptuous' }],
+    ['prompts/get', { name: 'presumptuous' }],
+    ['resources/read', { uri: 'x:p' }],
+  ])('what is the protocol’s to say is not the author’s: %s', async (method, params) => {
+    const result = (await client.request(method, params)).response?.result;
+    const { resultType, ttlMs, cacheScope, _meta } = result ?? {};
+    const hints = method === 'resources/read' ? [0, 'private'] : [undefined, undefined];
+    const serverInfo = { 'io.modelcontextprotocol/serverInfo': { name: 'bare', version: '1.0.0' } };
+    if (era === 'modern') {
+      expect([resultType, ttlMs, cacheScope]).toEqual(['complete', ...hints]);
+      expect(_meta).toEqual({ ...serverInfo, 'example.com/a': 1 });
+    } else {
+      expect([resultType, ttlMs, cacheScope]).toEqual([undefined, undefined, undefined]);
+      expect(_meta).toEqual({ 'example.com/a': 1 });
+    }
   });
 
   it.each(Object.keys(wrong).map((what, index) => [what, index] as const))(
