@@ -1,6 +1,6 @@
 /** What a modern call carries from round to round, what it runs once, and when its questions go out. */
 import { elicit, allow } from 'express-mcp';
-import type { McpServer, ToolQuestion , McpError } from 'express-mcp';
+import type { McpServer, ToolQuestion, McpError } from 'express-mcp';
 import * as z from 'zod';
 import { connect } from '../support/eras';
 import { approvalKey, createPolicy, questionsIn, yes } from '../support/questions';
