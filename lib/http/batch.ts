@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallContext } from '../call-context';
 import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
 import { ErrorCode, errorResponse, McpError, UnavailableError } from '../protocol/errors';
-import { MessageError, parseMessage } from '../protocol/json-rpc';
+import { MessageError, parseMessage, readableIdOf } from '../protocol/json-rpc';
 import type { JsonRpcResponse } from '../protocol/types';
 import { legacyMeta } from '../request-meta';
 import type { Session } from '../sessions/session';
@@ -17,7 +17,7 @@ import { checkDecided } from './identity';
 import type { Identity } from './identity';
 import { isModernVersion } from './modern-headers';
 import type { Mount } from './mount';
-import { acceptedTypes } from './negotiation';
+import { acceptable } from './negotiation';
 import { Reply } from './reply';
 import { findSession } from './session-of';
 
@@ -38,9 +38,7 @@ export async function postBatch(
   const session = await findSession(mount, req.headers, identity);
   if (!session.revision.batches) throw refusal('Batches are not part of the revision of this session');
   if (batch.length > mount.options.maxBatch) throw refusal(`A batch may have ${mount.options.maxBatch} messages`);
-  const accepted = acceptedTypes(req.headers.accept);
-  if (!accepted.json && !accepted.sse)
-    throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream');
+  const accepted = acceptable(req.headers.accept);
 
   const reply = new Reply(mount, req, res, accepted, { session, revision: session.revision, identity, isBatch: true });
   try {
@@ -95,8 +93,7 @@ async function carryOut(
     return context.cancelled ? undefined : response;
   } catch (error) {
     if (!(error instanceof HttpError) && !(error instanceof McpError)) throw error;
-    const id = error instanceof MessageError ? error.id : (element as { id?: string | number }).id;
-    return errorResponse(id, error.code, error.message, error.data);
+    return errorResponse(readableIdOf(element), error.code, error.message, error.data);
   } finally {
     call?.end();
   }

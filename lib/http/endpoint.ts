@@ -5,7 +5,7 @@ import type { RequestMeta } from '../caller';
 import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
 import { isTooDeep, maxDepth } from '../protocol/depth';
 import { ErrorCode, McpError, UnavailableError } from '../protocol/errors';
-import { isObject, isRequestId, MessageError, parseMessage } from '../protocol/json-rpc';
+import { MessageError, parseMessage, readableIdOf } from '../protocol/json-rpc';
 import type { ParsedMessage } from '../protocol/json-rpc';
 import { isPromise } from '../protocol/promise';
 import type { JsonRpcRequest } from '../protocol/types';
@@ -150,7 +150,7 @@ async function admitInitialize(
 /** The refusal as HTTP sends it: under the id that the message shows. */
 export function underId(thrown: unknown, message: unknown): unknown {
   const error = thrown instanceof UnavailableError ? tryLater(503, thrown.message) : thrown;
-  const id = isObject(message) && isRequestId(message.id) && !isResponse(message) ? message.id : undefined;
+  const id = readableIdOf(message);
   if (error instanceof HttpError) {
     return id === undefined
       ? error
@@ -162,11 +162,6 @@ export function underId(thrown: unknown, message: unknown): unknown {
         });
   }
   return error instanceof McpError ? new HttpError(400, error.code, error.message, { data: error.data, id }) : error;
-}
-
-/** The id of a response is the server's own, and no error of ours may answer it. */
-function isResponse(message: object): boolean {
-  return !('method' in message) && ('result' in message || 'error' in message);
 }
 
 /** transports, "Sending Messages": what wants no answer gets 202 and no body. */

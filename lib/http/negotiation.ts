@@ -1,4 +1,7 @@
 /** What a request says about media types: `Accept` and `Content-Type`. */
+import { ErrorCode } from '../protocol/errors';
+import type { RequestId } from '../protocol/types';
+import { HttpError } from './http-error';
 
 /** The two types a reply can have. */
 export interface AcceptedTypes {
@@ -30,6 +33,19 @@ export function acceptedTypes(accept: string | undefined): AcceptedTypes {
     json: ranges.get('application/json') ?? ranges.get('application/*') ?? any,
     sse: ranges.get('text/event-stream') ?? ranges.get('text/*') ?? any,
   };
+}
+
+/**
+ * The types of which a reply can have one.
+ *
+ * @param id Of the request that is refused, where it is one.
+ * @throws {HttpError} 406 if there is none.
+ */
+export function acceptable(accept: string | undefined, id?: RequestId): AcceptedTypes {
+  const accepted = acceptedTypes(accept);
+  if (accepted.json || accepted.sse) return accepted;
+  const message = 'Accept must list application/json and text/event-stream';
+  throw new HttpError(406, ErrorCode.InvalidRequest, message, { id });
 }
 
 /**

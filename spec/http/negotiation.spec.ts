@@ -1,5 +1,5 @@
 /** Media types in `Accept` and `Content-Type`. */
-import { acceptedTypes, isJsonContentType } from '../../lib/http/negotiation';
+import { acceptable, acceptedTypes, isJsonContentType } from '../../lib/http/negotiation';
 
 const both = { json: true, sse: true };
 const json = { json: true, sse: false };
@@ -85,6 +85,20 @@ describe('acceptedTypes', () => {
     acceptedTypes(accept);
     isJsonContentType(accept);
     expect(performance.now() - started).toBeLessThan(100);
+  });
+});
+
+describe('acceptable', () => {
+  it('gives the types of which a reply can have one', () => {
+    expect(acceptable('application/json')).toEqual(json);
+    expect(acceptable('text/event-stream')).toEqual(sse);
+    expect(acceptable(undefined)).toEqual(both);
+  });
+
+  it('throws 406, under the id of the request, where there is none', () => {
+    for (const id of [undefined, 'a', 0]) {
+      expect(() => acceptable('text/html', id)).toThrow(expect.objectContaining({ status: 406, code: -32600, id }));
+    }
   });
 });
 

@@ -109,6 +109,17 @@ describe('a batch in a session of 2025-03-26', () => {
     },
   );
 
+  it.each([{ result: 'none' }, { error: 'none' }, { result: {}, error: { code: 1, message: '' } }, { result: 5 }])(
+    'with the malformed response %j answers that without an id: a response has the server’s own',
+    async (fields) => {
+      const reply = await session.post([ping(1), { jsonrpc: '2.0', id: 'mine', ...fields }]);
+      expect(reply.json).toEqual([
+        { jsonrpc: '2.0', id: 1, result: {} },
+        { jsonrpc: '2.0', error: { code: -32600, message: expect.any(String) } },
+      ]);
+    },
+  );
+
   it('with one id twice leaves nothing unanswered', async () => {
     const reply = await session.post([call(1, 'echo', { text: 'a' }), call(1, 'echo', { text: 'b' })]);
     expect([200, 400]).toContain(reply.status);
