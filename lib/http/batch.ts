@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallContext } from '../call-context';
 import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
 import { ErrorCode, errorResponse, McpError, UnavailableError } from '../protocol/errors';
-import { MessageError, parseMessage, readableIdOf } from '../protocol/json-rpc';
+import { parseMessage, readableIdOf } from '../protocol/json-rpc';
 import type { JsonRpcResponse } from '../protocol/types';
 import { legacyMeta } from '../request-meta';
 import type { Session } from '../sessions/session';
@@ -76,10 +76,10 @@ async function carryOut(
     const { kind, message } = parsed;
     const method = kind === 'response' ? '' : message.method;
     if (kind !== 'response') checkDecided(mount.core, hookOf(message), req);
-    if (kind === 'notification' && isRequestMethod(method)) throw new MessageError('A request needs an id');
+    if (kind === 'notification' && isRequestMethod(method))
+      throw new McpError(ErrorCode.InvalidRequest, 'A request needs an id');
     // 2025-03-26, lifecycle: initialize is never part of a batch.
-    if (method === 'initialize')
-      throw new MessageError('initialize must not be part of a batch', kind === 'request' ? message.id : undefined);
+    if (method === 'initialize') throw new McpError(ErrorCode.InvalidRequest, 'initialize must not be part of a batch');
     const caller = new HttpCaller(mount, req, res, identity, session, reply);
     const id = kind === 'request' ? message.id : undefined;
     const context = new CallContext(mount.core, caller, legacyMeta(session, parsed), method, id);

@@ -5,7 +5,7 @@ import type { RequestMeta } from '../caller';
 import { dispatch, hookOf, isRequestMethod } from '../dispatcher';
 import { isTooDeep, maxDepth } from '../protocol/depth';
 import { ErrorCode, McpError, UnavailableError } from '../protocol/errors';
-import { MessageError, parseMessage, readableIdOf } from '../protocol/json-rpc';
+import { parseMessage, readableIdOf } from '../protocol/json-rpc';
 import type { ParsedMessage } from '../protocol/json-rpc';
 import { isPromise } from '../protocol/promise';
 import type { JsonRpcRequest } from '../protocol/types';
@@ -20,7 +20,7 @@ import type { Identity } from './identity';
 import { isModern, isModernVersion, readModernMessage } from './modern-headers';
 import { tryLater } from './mount';
 import type { Mount } from './mount';
-import { acceptedTypes, isJsonContentType } from './negotiation';
+import { acceptable, isJsonContentType } from './negotiation';
 import { Reply } from './reply';
 import { findSession, initializedSession } from './session-of';
 
@@ -50,13 +50,8 @@ export async function postMessage(mount: Mount, req: IncomingMessage, res: Serve
     if (unavailable !== undefined) throw tryLater(503, unavailable.message);
     return accept(mount, res);
   }
-  const accepted = acceptedTypes(headers.accept);
   const { id, method } = parsed.message;
-  if (!accepted.json && !accepted.sse) {
-    throw new HttpError(406, ErrorCode.InvalidRequest, 'Accept must list application/json and text/event-stream', {
-      id,
-    });
-  }
+  const accepted = acceptable(headers.accept, id);
   const reply = new Reply(mount, req, res, accepted, { session, revision: meta.revision, identity });
   const caller = new HttpCaller(mount, req, res, identity, session, reply);
   const context = new CallContext(mount.core, caller, meta, method, id);
@@ -101,7 +96,7 @@ function admit(
   try {
     const parsed = parseMessage(body);
     if (parsed.kind === 'notification' && isRequestMethod(parsed.message.method)) {
-      throw new MessageError('A request needs an id');
+      throw new McpError(ErrorCode.InvalidRequest, 'A request needs an id');
     }
     checkDecided(mount.core, parsed.kind === 'response' ? 'any' : hookOf(parsed.message), req);
     if (parsed.kind !== 'response') {

@@ -8,18 +8,6 @@ export type ParsedMessage =
   | { kind: 'notification'; message: JsonRpcNotification }
   | { kind: 'response'; message: JsonRpcResponse };
 
-/** A JSON value that is not a JSON-RPC message. */
-export class MessageError extends McpError {
-  constructor(
-    message: string,
-    /** The id to answer under, where one could be read. */
-    readonly id?: RequestId,
-    code: ErrorCode = ErrorCode.InvalidRequest,
-  ) {
-    super(code, message);
-  }
-}
-
 /** Is it an object with keys: neither null nor an array? */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -39,42 +27,38 @@ export function readableIdOf(value: unknown): RequestId | undefined {
 /**
  * Tell what kind of message `value` is.
  *
- * @throws {MessageError} if it is none, with its id where one could be read.
+ * @throws {McpError} if it is none; {@link readableIdOf} has the id to answer it under.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#messages
  */
 export function parseMessage(value: unknown): ParsedMessage {
-  if (!isObject(value)) throw new MessageError('A message must be a JSON object');
-  const { id } = value;
+  if (!isObject(value)) throw invalid('A message must be a JSON object');
+  if (value.jsonrpc !== '2.0') throw invalid('jsonrpc must be "2.0"');
+  if (!('method' in value)) return { kind: 'response', message: parseResponse(value) };
+  if (typeof value.method !== 'string') throw invalid('method must be a string');
+  if ('result' in value || 'error' in value) throw invalid('A message is a request or a response, not both');
   const hasId = 'id' in value;
-  const readableId = isRequestId(id) ? id : undefined;
-  if (value.jsonrpc !== '2.0') throw new MessageError('jsonrpc must be "2.0"', readableId);
-  if ('method' in value) {
-    if (typeof value.method !== 'string') throw new MessageError('method must be a string', readableId);
-    if ('result' in value || 'error' in value) {
-      throw new MessageError('A message is a request or a response, not both', readableId);
-    }
-    // basic, "Requests": a string or integer id, never null.
-    if (hasId && readableId === undefined) throw new MessageError('id must be a string or a safe integer');
-    // A null from clients that cannot leave a field out counts as absent.
-    if (value.params === null) value.params = undefined;
-    if (value.params !== undefined && !isObject(value.params)) {
-      throw new MessageError('params must be an object', readableId, ErrorCode.InvalidParams);
-    }
-    return hasId
-      ? { kind: 'request', message: value as unknown as JsonRpcRequest }
-      : { kind: 'notification', message: value as unknown as JsonRpcNotification };
-  }
-  return { kind: 'response', message: parseResponse(value, readableId) };
+  // basic, "Requests": a string or integer id, never null.
+  if (hasId && !isRequestId(value.id)) throw invalid('id must be a string or a safe integer');
+  // A null from clients that cannot leave a field out counts as absent.
+  if (value.params === null) value.params = undefined;
+  if (value.params !== undefined && !isObject(value.params))
+    throw new McpError(ErrorCode.InvalidParams, 'params must be an object');
+  return hasId
+    ? { kind: 'request', message: value as unknown as JsonRpcRequest }
+    : { kind: 'notification', message: value as unknown as JsonRpcNotification };
 }
 
-function parseResponse(value: Record<string, unknown>, id: RequestId | undefined): JsonRpcResponse {
+function parseResponse(value: Record<string, unknown>): JsonRpcResponse {
   const hasResult = 'result' in value;
-  if (hasResult === 'error' in value) throw new MessageError('A message needs a method, a result or an error', id);
-  if (id === undefined && hasResult) throw new MessageError('id must be a string or a safe integer');
-  if (hasResult ? !isObject(value.result) : !isErrorObject(value.error)) {
-    throw new MessageError(hasResult ? 'result must be an object' : 'error must have a code and a message', id);
-  }
+  if (hasResult === 'error' in value) throw invalid('A message needs a method, a result or an error');
+  if (hasResult && !isRequestId(value.id)) throw invalid('id must be a string or a safe integer');
+  if (hasResult ? !isObject(value.result) : !isErrorObject(value.error))
+    throw invalid(hasResult ? 'result must be an object' : 'error must have a code and a message');
   return value as unknown as JsonRpcResponse;
+}
+
+function invalid(message: string): McpError {
+  return new McpError(ErrorCode.InvalidRequest, message);
 }
 
 function isErrorObject(value: unknown): boolean {
