@@ -10,7 +10,8 @@ import type { Implementation } from './protocol/types';
 import { logError, quietly } from './quietly';
 import { Registry } from './registry';
 import { RequestStates, SpentNonces } from './request-state';
-import { checkCacheHints, checkCount, checkDuration } from './settings';
+import { checkCacheHints, checkCount, checkDuration, checkKeys } from './settings';
+import type { Keys } from './settings';
 
 /** Who the server is, as clients are told. */
 export interface ServerInfo extends Implementation {
@@ -50,11 +51,40 @@ export interface McpServerOptions {
   experimental?: Record<string, object>;
 }
 
+const optionKeys: Keys<McpServerOptions> = {
+  authorizer: true,
+  readAuthorizer: true,
+  authorizerSource: true,
+  secrets: true,
+  exposeErrors: true,
+  onError: true,
+  pageSize: true,
+  elicitationTimeoutMs: true,
+  authorizerTimeoutMs: true,
+  toolTimeoutMs: true,
+  cache: true,
+  observer: true,
+  extensions: true,
+  experimental: true,
+};
+const optionHints = {
+  instructions: 'it belongs to the first argument: new McpServer({ name, version, instructions })',
+  capabilities: 'what is registered says what the server can do; see extensions and experimental',
+  secret: 'did you mean secrets: [secret]?',
+  ...Object.fromEntries(
+    ['principal', 'origins', 'allowedHosts', 'sessions', 'stream', 'path', 'logger', 'onReject'].map((key) => [
+      key,
+      `it belongs to the mount: mcpRouter(server, { ${key} })`,
+    ]),
+  ),
+};
+
 /** Of the whole process: what one server has redeemed, no other under the same name and secrets redeems again. */
 const spentHere = new SpentNonces();
 
 /** @throws {TypeError | RangeError} for an option that makes no sense. */
 export function createCore({ instructions, ...info }: ServerInfo, options: McpServerOptions): ServerCore {
+  checkKeys('new McpServer(info, options)', options, optionKeys, optionHints);
   if (typeof info.name !== 'string' || typeof info.version !== 'string')
     throw new TypeError('new McpServer(info): info needs a name and a version, both strings');
   const { authorizer, readAuthorizer, authorizerSource = 'configured', exposeErrors = false, pageSize = 100 } = options;
@@ -67,6 +97,10 @@ export function createCore({ instructions, ...info }: ServerInfo, options: McpSe
       `new McpServer(…, { authorizerSource }): must be 'configured' or 'default', got ${JSON.stringify(authorizerSource)}`,
     );
   }
+  if (options.secrets !== undefined && !Array.isArray(options.secrets))
+    throw new TypeError(
+      'new McpServer(…, { secrets }): must be an array of secrets, for example [process.env.MCP_SECRET]',
+    );
   checkCount('new McpServer(…, { pageSize }):', pageSize);
   for (const [what, hints] of Object.entries(options.cache ?? {}))
     checkCacheHints(`new McpServer(…, { cache: { ${what} } })`, hints);

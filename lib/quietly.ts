@@ -8,14 +8,23 @@ export function quietly<Args extends unknown[]>(
   return (...args) => {
     try {
       const returned = hook(...args);
-      if (isPromise(returned)) returned.then(undefined, logError);
+      if (isPromise(returned)) returned.then(undefined, (error: unknown) => logError(error));
     } catch (error) {
       logError(error);
     }
   };
 }
 
+/** What a fault happened in, as far as it is known. */
+interface During {
+  readonly method: string;
+  /** What was called, read or got. */
+  readonly target?: { readonly name: string } | undefined;
+}
+
 /** Where a fault goes that nobody has asked for. */
-export function logError(error: unknown): void {
-  console.error('express-mcp:', error);
+export function logError(error: unknown, context?: Pick<During, 'method'>): void {
+  if (context === undefined) return console.error('express-mcp:', error);
+  const { method, target } = context as During;
+  console.error(`express-mcp: ${method}${target === undefined ? '' : ` ${JSON.stringify(target.name)}`}:`, error);
 }

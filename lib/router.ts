@@ -57,10 +57,22 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
   const mount = new Mount(core, mountOptions, options);
   const { path } = mountOptions;
 
+  let isSaid = false;
+  /** The answer is Express's 404, which says nothing of us. */
+  function sayMisplaced(req: IncomingMessage): void {
+    const mistake = isSaid ? undefined : misplaced(req, path);
+    if (mistake === undefined) return;
+    isSaid = true;
+    mount.reports.onError(new Error(mistake));
+  }
+
   function mcpEndpoint(req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void {
     // Another path is another's business, before any check of ours.
     if (!isEndpoint(req.url!, path)) {
-      if (next !== undefined) return next();
+      if (next !== undefined) {
+        sayMisplaced(req);
+        return next();
+      }
       return sendError(res, new HttpError(404, ErrorCode.InvalidRequest, 'There is nothing here'));
     }
     if (!checkOrigin(req, res)) return;
@@ -73,6 +85,15 @@ export function mcpRouter(server: McpServer, options: McpRouterOptions = {}): Mc
       mount.close(checkWait('close({ graceMs }): graceMs', graceMs)),
     stats: () => mount.stats(),
   });
+}
+
+/** What is wrong with a mount that is never reached; undefined where the request may be somebody else's. */
+function misplaced({ route, baseUrl }: IncomingMessage & { route?: unknown; baseUrl?: string }, path: string) {
+  if (route !== undefined)
+    return 'mcpRouter is the handler of a route, and answers nothing there: write app.use("/mcp", mcpRouter(server)), not app.post or app.all';
+  if (path !== '/' && baseUrl === path)
+    return `mcpRouter is mounted at ${path}, and has the option path as well: its endpoint would be ${path}${path}. Take one of them away`;
+  return undefined;
 }
 
 /** With or without a trailing slash, whatever the query. */

@@ -46,7 +46,8 @@ export class McpServer {
    * @throws {TypeError | RangeError} for an option that makes no sense, naming it.
    */
   constructor(info: ServerInfo, options: McpServerOptions = {}) {
-    this.#core = createCore(info, options);
+    // From JavaScript, without any: the check of its fields says more than the language does.
+    this.#core = createCore(info ?? {}, options);
     this.#connections = new Connections(this.#core);
   }
 

@@ -27,6 +27,29 @@ export function checkWait(option: string, value: number): number {
   throw new RangeError(`${option} must be milliseconds from 0 up, or Infinity, got ${inspect(value)}`);
 }
 
+/** Every key of `T`: the compiler keeps the list whole. */
+export type Keys<T> = Readonly<Record<keyof T, true>>;
+
+/**
+ * What is misspelt must not be silently ignored.
+ *
+ * @param hints What is meant, by what is often written for it.
+ * @throws {TypeError} beginning with `owner`, for a key that is not one of `known`.
+ */
+export function checkKeys(
+  owner: string,
+  given: object,
+  known: Readonly<Record<string, true>>,
+  hints: Readonly<Record<string, string>> = {},
+): void {
+  for (const [key, value] of Object.entries(given)) {
+    if (value === undefined || Object.hasOwn(known, key)) continue;
+    const near = Object.keys(known).find((name) => name.toLowerCase() === key.toLowerCase());
+    const hint = Object.hasOwn(hints, key) ? hints[key]! : near === undefined ? undefined : `did you mean ${near}?`;
+    throw new TypeError(`${owner}: there is no "${key}"; ${hint ?? `there are ${Object.keys(known).join(', ')}`}`);
+  }
+}
+
 /**
  * @throws {RangeError | TypeError} naming `option`.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching

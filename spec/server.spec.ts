@@ -191,7 +191,7 @@ describe('onError', () => {
   it('is console.error where none is given', async () => {
     const spy = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     await (await clientOf(failing(undefined))).callTool('x');
-    expect(spy.mock.calls).toEqual([['express-mcp:', failure]]);
+    expect(spy.mock.calls).toEqual([['express-mcp: tools/call "x":', failure]]);
   });
 
   it('that fails itself takes no call with it', async () => {

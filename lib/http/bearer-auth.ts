@@ -5,7 +5,8 @@ import { ErrorCode, InvalidTokenError } from '../protocol/errors';
 import type { AuthInfo } from '../protocol/auth-info';
 import { isPromise, within } from '../protocol/promise';
 import { quietly } from '../quietly';
-import { checkDuration } from '../settings';
+import { checkDuration, checkKeys } from '../settings';
+import type { Keys } from '../settings';
 import { setAuth } from './auth-info';
 import type { BearerChallenge } from './auth-info';
 import { checkScopes, readBearerToken, writeChallenge } from './bearer-challenge';
@@ -61,6 +62,14 @@ export interface BearerAuthOptions {
   onError?: (error: unknown, req: IncomingMessage) => void;
 }
 
+const optionKeys: Keys<BearerAuthOptions> = {
+  verify: true,
+  scopes: true,
+  resource: true,
+  resourceMetadata: true,
+  verifyTimeoutMs: true,
+  onError: true,
+};
 const noScopes: readonly string[] = [];
 const retryAfterSeconds = 5;
 const invalidToken = 'The token is not valid';
@@ -84,6 +93,7 @@ const latestExpiresAt = 1e11;
  * ```
  */
 export function bearerAuth(options: BearerAuthOptions): Middleware {
+  checkKeys('bearerAuth', options, optionKeys);
   const { verify, verifyTimeoutMs = 10_000, onError = logError } = options;
   checkOptions(verify, verifyTimeoutMs, onError);
   const tell = quietly(onError);
@@ -197,8 +207,10 @@ function resourceMetadataOf(options: BearerAuthOptions): (req: IncomingMessage) 
 }
 
 /** The caller that `verify` names; throws InvalidTokenError for a bad token, TypeError for an answer that is none. */
-function readVerified(verified: VerifiedToken | null): AuthInfo {
+function readVerified(verified: VerifiedToken | null | undefined): AuthInfo {
   if (verified === null) throw new InvalidTokenError(invalidToken);
+  if (verified === undefined)
+    throw new TypeError('bearerAuth: verify returned undefined; return null for a token that is no good');
   // Verifiers are written in JavaScript too, and read what a database returns: the type is a hope here.
   const { principal, scopes = noScopes, expiresAt, claims } = (verified ?? {}) as Partial<VerifiedToken>;
   if (typeof principal !== 'string' || principal === '') {

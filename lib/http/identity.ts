@@ -1,5 +1,6 @@
 /** Who sent an HTTP request: the principal that the host's authentication found, never what the client says. */
 import type { IncomingMessage } from 'node:http';
+import { inspect } from 'node:util';
 import type { ServerCore } from '../core';
 import type { Hook } from '../methods/method';
 import type { AuthInfo } from '../protocol/auth-info';
@@ -38,7 +39,7 @@ export function identify(
       return auth === undefined ? nobody : { principal: auth.principal, auth };
     if (typeof principal !== 'string' || principal === '') {
       throw misconfigured(
-        `mcpRouter: principal(req) must give a string that is not empty, or undefined; it gave ${typeof principal === 'string' ? 'an empty string' : `a ${typeof principal}`}`,
+        `mcpRouter: principal(req) must give a string that is not empty, or undefined; it gave ${inspect(principal, { depth: 0 })}`,
       );
     }
     return { principal, auth };
@@ -46,7 +47,7 @@ export function identify(
   if (auth !== undefined) return { principal: auth.principal, auth };
   if (req.user || req.auth) {
     throw misconfigured(
-      'A login has set req.user or req.auth, and mcpRouter cannot know who that is: give it the option `principal`, for example principal: (req) => req.user.id',
+      'A login has set req.user or req.auth, and mcpRouter cannot know who that is: give it the option `principal`, for example principal: (req) => (req as Request).user?.id',
     );
   }
   return nobody;
@@ -60,16 +61,14 @@ function misconfigured(message: string): HttpError {
 /** Headers by which a proxy says that the request comes from elsewhere. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
-/** Did the request start and end on this machine, and is this no production? */
-function isLocal({ socket, headers }: IncomingMessage): boolean {
-  return (
-    isLoopbackAddress(socket.localAddress) &&
-    isLoopbackAddress(socket.remoteAddress) &&
-    isLoopbackHost(headers.host) &&
-    !proxyHeaders.some((header) => header in headers) &&
-    !Object.keys(headers).some((header) => header.startsWith('x-forwarded-')) &&
-    process.env.NODE_ENV !== 'production'
-  );
+/** Why a request may come from elsewhere, or this be production; undefined if it started and ended on this machine. */
+function notLocal({ socket, headers }: IncomingMessage): string | undefined {
+  if (!isLoopbackAddress(socket.localAddress) || !isLoopbackAddress(socket.remoteAddress))
+    return 'this request comes from another';
+  if (!isLoopbackHost(headers.host)) return 'this request names another host';
+  const proxied = Object.keys(headers).find((name) => proxyHeaders.includes(name) || name.startsWith('x-forwarded-'));
+  if (proxied !== undefined) return `this request has come through a proxy (${proxied})`;
+  return process.env.NODE_ENV === 'production' ? 'NODE_ENV is production' : undefined;
 }
 
 /**
@@ -88,11 +87,12 @@ export function checkDecided(
       : hook === 'reads'
         ? readAuthorizerConfigured
         : authorizerConfigured || readAuthorizerConfigured;
-  if (decided || isLocal(req)) return;
+  const elsewhere = decided ? undefined : notLocal(req);
+  if (elsewhere === undefined) return;
   const option = hook === 'reads' ? 'readAuthorizer' : 'authorizer';
   throw new HttpError(
     403,
     ErrorCode.InvalidRequest,
-    `Nobody has decided who may use this server, so it serves this machine only: give McpServer the option "${option}" (allowAll lets everybody)`,
+    `Nobody has decided who may use this server, so it serves this machine only, and ${elsewhere}: give McpServer the option "${option}" (allowAll lets everybody)`,
   );
 }

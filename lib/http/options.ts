@@ -4,7 +4,8 @@ import type { Context } from '../context';
 import type { SessionEndReason } from '../sessions/session';
 import type { SessionStore } from '../sessions/session-store';
 import { MemorySessionStore } from '../sessions/memory-session-store';
-import { checkCount, checkDuration } from '../settings';
+import { checkCount, checkDuration, checkKeys } from '../settings';
+import type { Keys } from '../settings';
 import type { HttpError } from './http-error';
 import type { OriginOptions } from './origin';
 
@@ -134,6 +135,35 @@ const numbers = {
   maxParkedPerPrincipal: 16,
 } as const;
 
+const optionKeys: Keys<McpRouterOptions> = {
+  path: true,
+  origins: true,
+  allowedHosts: true,
+  principal: true,
+  sessions: true,
+  serverMessages: true,
+  stream: true,
+  maxStreamAgeMs: true,
+  toolTimeoutMs: true,
+  onError: true,
+  onReject: true,
+  onSessionEnd: true,
+  onReady: true,
+  logger: true,
+  ...(Object.fromEntries(Object.keys(numbers).map((key) => [key, true])) as Record<keyof typeof numbers, true>),
+};
+const optionHints = {
+  allowedOrigins: 'did you mean origins?',
+  cors: 'did you mean origins?',
+  maxBodySize: 'did you mean maxBodyBytes?',
+  ...Object.fromEntries(
+    ['authorizer', 'readAuthorizer', 'secrets', 'exposeErrors', 'observer', 'elicitationTimeoutMs'].map((key) => [
+      key,
+      `it belongs to the server: new McpServer(info, { ${key} })`,
+    ]),
+  ),
+};
+
 type Limits = { readonly [Option in keyof typeof numbers]: number };
 
 /** Every option decided. */
@@ -153,6 +183,7 @@ export interface MountOptions extends Limits {
  * @throws {TypeError | RangeError} saying option, value and what was meant.
  */
 export function readOptions(options: McpRouterOptions): MountOptions {
+  checkKeys('mcpRouter', options, optionKeys, optionHints);
   const limits = Object.fromEntries(
     Object.entries(numbers).map(([option, preset]) => {
       const { [option as keyof Limits]: value = preset } = options;

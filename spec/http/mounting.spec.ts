@@ -198,3 +198,29 @@ describe('two mounts of one server', () => {
     await fixture.close();
   });
 });
+
+describe.each(Object.entries(expresses))('a mount that is never reached, under %s,', (_name, createApp) => {
+  it.each<[string, (app: Express, options: McpRouterOptions) => void, string]>([
+    ['the handler of a route', (app, options) => app.all('/mcp', createRouter(options)), 'not app.post or app.all'],
+    [
+      'at a path that is its option too',
+      (app, options) => app.use('/mcp', createRouter({ ...options, path: '/mcp' })),
+      'its endpoint would be /mcp/mcp',
+    ],
+  ])('says so, once: %s', async (_, mountAt, message) => {
+    const errors: unknown[] = [];
+    const app = createApp();
+    mountAt(app, { onError: (error) => void errors.push(error) });
+    const url = `${await listen(app)}/mcp`;
+    for (let times = 0; times < 2; times += 1) expect((await fetch(url, { method: 'POST' })).status).toBe(404);
+    expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining(message) })]);
+  });
+
+  it('is silent where the request is for somebody else', async () => {
+    const errors: unknown[] = [];
+    const app = createApp();
+    app.use('/mcp', createRouter({ onError: (error) => void errors.push(error) }));
+    expect((await fetch(`${await listen(app)}/mcp/other`, { method: 'POST' })).status).toBe(404);
+    expect(errors).toEqual([]);
+  });
+});

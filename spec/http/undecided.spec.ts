@@ -134,7 +134,9 @@ describe('nobody has decided', () => {
     process.env.NODE_ENV = 'production';
     try {
       const one = await start({});
-      expectClosed(await modern(one).request('tools/list'), 'authorizer');
+      const refused = await modern(one).request('tools/list');
+      expectClosed(refused, 'authorizer');
+      expect(refused.response?.error?.message).toContain('NODE_ENV is production');
       expectClosed(await modern(one).request('prompts/list'), 'readAuthorizer');
     } finally {
       process.env.NODE_ENV = before;
