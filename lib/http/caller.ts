@@ -48,7 +48,7 @@ export class HttpCaller implements Caller {
   async openSession(record: Omit<SessionRecord, 'id' | 'principal'>): Promise<void> {
     const session = await this.mount.sessions.open({ ...record, principal: this.principal });
     if (session === undefined) throw new UnavailableError('Too many sessions are open');
-    this.mount.startClock();
+    this.mount.watch.start();
     this.mount.reports.sessionOpened(session);
     this.res.setHeader('Mcp-Session-Id', session.record.id);
   }

@@ -1,7 +1,6 @@
 /** A refusal with its HTTP status, and how it is sent. */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { errorResponse } from '../protocol/errors';
-import type { ErrorCode } from '../protocol/errors';
+import { ErrorCode, errorResponse } from '../protocol/errors';
 import type { RequestId } from '../protocol/types';
 
 interface HttpErrorDetails extends ErrorOptions {
@@ -30,6 +29,18 @@ export class HttpError extends Error {
     this.id = id;
     this.data = data;
   }
+}
+
+/** How long a client that is turned away should wait, in seconds. */
+const retryAfterSeconds = 5;
+
+/** A refusal that may be over soon. */
+export function tryLater(status: 429 | 503, message: string): HttpError {
+  return new HttpError(status, ErrorCode.InvalidRequest, message, { headers: { 'Retry-After': retryAfterSeconds } });
+}
+
+export function shuttingDown(): HttpError {
+  return tryLater(503, 'The server is shutting down');
 }
 
 /** Answer with `error`, as JSON. */

@@ -1,29 +1,19 @@
 /** One mounted endpoint: its options, what is open and running on it, its clock, its end. */
 import type { ServerResponse } from 'node:http';
 import type { Notice, ServerCore } from '../core';
-import { ErrorCode } from '../protocol/errors';
 import type { Session, SessionEndReason } from '../sessions/session';
 import { Sessions } from '../sessions/sessions';
 import type { EndedSession, LiveSessions } from '../sessions/sessions';
 import { SharedSessions } from '../sessions/shared-sessions';
 import type { SharedNotice } from '../sessions/shared-store';
-import { HttpError } from './http-error';
+import { shuttingDown, tryLater } from './http-error';
+import type { HttpError } from './http-error';
 import type { McpRouterOptions, MountOptions } from './options';
 import { Places } from './places';
 import { Reports } from './reports';
 import { SseSink } from './sse';
 import type { SseSinkOptions } from './sse';
-
-/** A reply or a stream: looked at on every tick, and ended when the mount closes. */
-export interface Open {
-  /** Its place in the list of what is open; the mount's own. */
-  place?: number;
-  tick(now: number): void;
-  /** The mount closes: what only listens ends now, in the way that tells the client most. */
-  shutdown(): void;
-  /** The grace is over: end with an error, whatever runs. */
-  abort(): void;
-}
+import { Watch } from './watch';
 
 /** What a mount counts; see `stats()`. */
 export interface MountStats {
@@ -39,10 +29,7 @@ export interface MountStats {
   readonly requests: Readonly<Record<string, number>>;
 }
 
-/** How long a client that is turned away should wait, in seconds. */
-const retryAfterSeconds = 5;
-
-/** Owns everything that a mount has open. Its timer runs only while there is something to look after. */
+/** Owns everything that a mount has open. */
 export class Mount {
   readonly sessions: LiveSessions;
   readonly reports: Reports;
@@ -50,13 +37,9 @@ export class Mount {
   readonly parked: Places;
   /** Streams that clients hold open to listen: GET and `subscriptions/listen`. */
   readonly listening: Places;
-  readonly #open: Open[] = [];
-  /** The streams whose sockets are still there. */
-  readonly #streams = new Set<SseSink>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly watch: Watch;
   #nextSweepAt = 0;
   #closing: Promise<void> | undefined;
-  #onQuiet: (() => void) | undefined;
   /** Where approvals were spent before this mount. */
   readonly #spentBefore: ServerCore['spent'];
 
@@ -66,6 +49,7 @@ export class Mount {
     hooks: McpRouterOptions,
   ) {
     this.reports = new Reports(core, hooks);
+    this.watch = new Watch(options, (now) => this.#sweep(now));
     this.calls = new Places(options.maxCalls, options.maxCallsPerPrincipal);
     this.parked = new Places(options.maxParked, options.maxParkedPerPrincipal);
     this.listening = new Places(options.maxStreams, options.maxStreamsPerPrincipal);
@@ -103,37 +87,12 @@ export class Mount {
     return this.#closing !== undefined;
   }
 
-  /** Look after `open` on every tick until {@link Mount.remove}. */
-  add(open: Open): void {
-    open.place = this.#open.push(open) - 1;
-    this.startClock();
-  }
-
-  remove(open: Open): void {
-    const last = this.#open.at(-1);
-    if (open.place === undefined || last === undefined) return;
-    // The last one moves up.
-    this.#open[open.place] = last;
-    last.place = open.place;
-    this.#open.pop();
-    open.place = undefined;
-    if (this.#isQuiet) this.#onQuiet?.();
-  }
-
   /** Answer with a stream. It is looked after until its socket has gone. */
   openStream(res: ServerResponse, options: SseSinkOptions): SseSink {
     this.reports.countRequest(200);
-    const sink = new SseSink(res, this.options, options, (gone) => {
-      this.#streams.delete(gone);
-      if (this.#isQuiet) this.#onQuiet?.();
-    });
-    this.#streams.add(sink);
-    this.startClock();
+    const sink = new SseSink(res, this.options, options, (gone) => this.watch.streamGone(gone));
+    this.watch.addStream(sink);
     return sink;
-  }
-
-  get #isQuiet(): boolean {
-    return this.#open.length === 0 && this.#streams.size === 0;
   }
 
   /** @throws {HttpError} 503 or 429 at a cap; 503 for what came in before {@link Mount.close} and has waited since. */
@@ -157,13 +116,12 @@ export class Mount {
     if (!this.sessions.hasRoom(principal)) throw tryLater(503, 'Too many sessions are open');
   }
 
-  /** Tell a session something that no reply carries. Full means that the session fails. */
+  /** Tell a session of this node alone something that no reply carries. Full means that the session fails. */
   tell(session: Session, json: string, mergeKey?: string): boolean {
     if (!session.listened && mergeKey === undefined) {
       this.reports.countUndeliverable();
       return false;
     }
-    if (session.elsewhere !== undefined) return session.elsewhere.tell(json, mergeKey);
     if (session.standalone.send(json, mergeKey)) return true;
     // A session that never listens is not failed for notices that it cannot know of.
     if (session.listened) this.endSession(session, 'inbox-full');
@@ -195,32 +153,15 @@ export class Mount {
     }
   };
 
-  /** Run the clock; it stops by itself when nothing is open and no session lives. */
-  startClock(): void {
-    const { keepAliveMs, sessionIdleMs } = this.options;
-    // Often enough for either, never more than fifty times a second.
-    this.#timer ??= setInterval(
-      () => this.#tick(),
-      Math.max(20, Math.min(1_000, keepAliveMs / 4, sessionIdleMs / 4)),
-    ).unref();
-  }
-
-  #tick(): void {
-    const now = Date.now();
-    // Backwards: whatever moves up meanwhile has had its turn.
-    for (let at = this.#open.length - 1; at >= 0; at -= 1) this.#open[at]?.tick(now);
-    for (const stream of this.#streams) stream.tick(now);
+  /** @returns Whether a session lives: then the clock goes on. */
+  #sweep(now: number): boolean {
     if (now >= this.#nextSweepAt) {
-      this.#nextSweepAt = now + Math.min(30_000, this.options.sessionIdleMs / 4, this.options.historyMs / 4);
-      for (const session of this.sessions) session.dropFinished(now - this.options.historyMs);
+      const { sessionIdleMs, historyMs } = this.options;
+      this.#nextSweepAt = now + Math.min(30_000, sessionIdleMs / 4, historyMs / 4);
+      for (const session of this.sessions) session.dropFinished(now - historyMs);
       this.sessions.sweep(now).catch((error: unknown) => this.reports.onError(error));
     }
-    if (this.#isQuiet && this.sessions.size === 0) this.#stopClock();
-  }
-
-  #stopClock(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    return this.sessions.size > 0;
   }
 
   stats(): MountStats {
@@ -228,7 +169,7 @@ export class Mount {
     for (const session of this.sessions) inbox += session.waiting;
     return {
       sessions: this.sessions.size,
-      streams: this.#streams.size,
+      streams: this.watch.streams,
       calls: this.calls.total,
       parked: this.parked.total,
       inbox,
@@ -245,38 +186,13 @@ export class Mount {
     this.core.listeners.delete(this.#hear);
     // Answers can no longer come in: what waits for one is denied.
     for (const session of this.sessions) session.leaveUnanswered();
-    for (const open of [...this.#open]) open.shutdown();
-    if (!this.#isQuiet) await this.#quiet(graceMs);
-    for (const open of [...this.#open]) open.abort();
-    await this.sessions.endAll('shutdown');
-    for (const stream of this.#streams) stream.cut();
-    this.#stopClock();
+    await this.watch.end(graceMs, () => this.sessions.endAll('shutdown'));
     const { shared } = this.options.sessions;
     if (shared !== undefined && this.core.spent === shared) this.core.spent = this.#spentBefore;
-  }
-
-  /** Until nothing runs and nothing waits to be read, or the time is over. */
-  async #quiet(limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limitMs);
-      this.#onQuiet = resolve;
-    });
-    clearTimeout(timer);
-    this.#onQuiet = undefined;
   }
 }
 
 function noPlace(places: Places, principal: string | undefined, what: string): HttpError {
   const mine = places.of(principal) >= places.limitPerPrincipal;
   return tryLater(mine ? 429 : 503, `Too many ${mine ? 'of your ' : ''}${what}`);
-}
-
-export function shuttingDown(): HttpError {
-  return tryLater(503, 'The server is shutting down');
-}
-
-/** A refusal that may be over soon. */
-export function tryLater(status: 429 | 503, message: string): HttpError {
-  return new HttpError(status, ErrorCode.InvalidRequest, message, { headers: { 'Retry-After': retryAfterSeconds } });
 }

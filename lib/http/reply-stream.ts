@@ -5,9 +5,10 @@ import type { RequestId } from '../protocol/types';
 import type { Session } from '../sessions/session';
 import { Stream } from '../sessions/stream';
 import { eventIdPrefix } from './event-id';
-import type { Mount, Open } from './mount';
+import type { Mount } from './mount';
 import { jittered } from './sse';
 import type { SseSink } from './sse';
+import type { Open } from './watch';
 
 /** How long a whole answer waits for the store; then it goes out as one that cannot be resumed. */
 const patienceMs = 250;
@@ -57,7 +58,7 @@ export class ReplyStream implements Open {
       return;
     }
     this.#phase = { at: 'waiting', timer: undefined, letsGo: false };
-    mount.add(this);
+    mount.watch.add(this);
     this.#openWithin(keepAliveMs);
     opened.resumable.then((isResumable) => this.#waited(isResumable)).catch(onError);
   }
@@ -124,7 +125,7 @@ export class ReplyStream implements Open {
     clearTimeout(timer);
     this.#phase = { at: 'unsent' };
     this.#open(isResumable);
-    this.#mount.remove(this);
+    this.#mount.watch.remove(this);
     if (letsGo && this.#canReturn) this.#stream.close();
   }
 

@@ -9,15 +9,15 @@ import type { Revision } from '../protocol/revisions';
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../protocol/types';
 import type { Session } from '../sessions/session';
 import { challengeOf } from './auth-info';
-import { sendJson } from './http-error';
+import { sendJson, tryLater } from './http-error';
 import { expiresAt } from './identity';
 import type { Identity } from './identity';
 import { Listening } from './listening';
-import { tryLater } from './mount';
-import type { Mount, Open } from './mount';
+import type { Mount } from './mount';
 import type { AcceptedTypes } from './negotiation';
 import { ReplyStream } from './reply-stream';
 import { statusOf } from './status';
+import type { Open } from './watch';
 
 /** Whose reply it is. */
 export interface ReplyAbout {
@@ -57,7 +57,7 @@ export class Reply implements Open {
     this.#isBatch = about.isBatch ?? false;
     this.#principal = about.identity.principal;
     this.#expiresAt = expiresAt(about.identity);
-    mount.add(this);
+    mount.watch.add(this);
   }
 
   /** Does this client take a stream? */
@@ -220,7 +220,7 @@ export class Reply implements Open {
     this.#listening?.end();
     // It has outlived its call, and kept its place.
     if (this.#listening?.result !== undefined) this.#mount.listening.leave(this.#principal);
-    this.#mount.remove(this);
+    this.#mount.watch.remove(this);
   }
 
   /** Somebody wants to know when the client goes: a plain reply has nobody listening for that until then. */

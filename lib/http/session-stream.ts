@@ -6,15 +6,15 @@ import type { Session } from '../sessions/session';
 import { standaloneStreamId } from '../sessions/session';
 import type { Stream } from '../sessions/stream';
 import { eventIdPrefix, parseEventId } from './event-id';
-import { HttpError } from './http-error';
+import { HttpError, shuttingDown } from './http-error';
 import { checkDecided, expiresAt, identify } from './identity';
 import { isModernVersion } from './modern-headers';
-import { shuttingDown } from './mount';
-import type { Mount, Open } from './mount';
+import type { Mount } from './mount';
 import { acceptedTypes } from './negotiation';
 import { findSession, noSession } from './session-of';
 import { jittered } from './sse';
 import type { SseSink } from './sse';
+import type { Open } from './watch';
 
 /** A live stream that was replaced must not come back and replace its successor. */
 const noLeapfrogMs = 60_000;
@@ -123,11 +123,11 @@ class SessionStream implements Open {
       onClose: () => {
         stream.detach(this.#sink);
         session.lastActiveAt = Date.now();
-        mount.remove(this);
+        mount.watch.remove(this);
         onClose();
       },
     });
-    mount.add(this);
+    mount.watch.add(this);
     stream.attach(this.#sink, position);
   }
 
