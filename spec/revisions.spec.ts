@@ -22,6 +22,9 @@ const blocks: Record<string, ContentBlock> = {
 const about = { title: 'Title', description: 'Description', icons, _meta };
 const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hi' } }];
 
+const voice = { type: 'audio' as const, data: 'AA==', mimeType: 'audio/wav' };
+const toolUse = { type: 'tool_use' as const, id: '1', name: 'x', input: {} };
+
 /** Where a user must log in first. */
 const loginPage = { mode: 'url', elicitationId: 'one', url: 'https://example.com/login', message: 'Log in' };
 
@@ -32,6 +35,10 @@ const questions: Record<string, (context: Context) => Promise<unknown>> = {
   sampling: (ctx) => ctx.sample('q', { messages, maxTokens: 1 }),
   'sampling with tools': (ctx) => ctx.sample('q', { messages, maxTokens: 1, tools: [] }),
   roots: (ctx) => ctx.listRoots(),
+  voice: (ctx) => ctx.sample('q', { messages: [{ role: 'user', content: [voice] }], maxTokens: 1 }),
+  context: (ctx) => ctx.sample('q', { messages, maxTokens: 1, includeContext: 'thisServer' }),
+  several: (ctx) => ctx.sample('q', { messages: [{ role: 'user', content: [voice, voice] }], maxTokens: 1 }),
+  'tools before': (ctx) => ctx.sample('q', { messages: [{ role: 'assistant', content: toolUse }], maxTokens: 1 }),
 };
 
 function registerAll(server: McpServer): void {
@@ -254,6 +261,8 @@ describe.each(revisions)('%s', (revision) => {
     ['url', '2025-11-25', 'elicitation/create'],
     ['sampling', '2024-11-05', 'sampling/createMessage'],
     ['sampling with tools', '2025-11-25', 'sampling/createMessage'],
+    ['tools before', '2025-11-25', 'sampling/createMessage'],
+    ['several', '2025-11-25', 'sampling/createMessage'],
     ['roots', '2024-11-05', 'roots/list'],
   ] as const)('a question to the client: %s', async (what, first, method) => {
     const before = client.heard.length;
@@ -270,5 +279,28 @@ describe.each(revisions)('%s', (revision) => {
       expect((await call).result).toMatchObject({ isError: true });
       expect(client.heard.slice(before)).toEqual([]);
     }
+  });
+
+  const asked = async (what: string): Promise<Record<string, unknown>> => {
+    const call = client.callTool('ask', { what });
+    if (isModern(revision)) {
+      const requests = (await call).result?.inputRequests as { q: { params: Record<string, unknown> } };
+      return requests.q.params;
+    }
+    const { id, params } = await client.find((message) => message.id !== undefined);
+    await client.send({ jsonrpc: '2.0', id, error: { code: -1, message: 'no' } });
+    await call;
+    return params!;
+  };
+
+  it('content of a question to the client’s model', async () => {
+    const [message] = (await asked('voice')).messages as { content: unknown }[];
+    if (revision === '2024-11-05') expect(message?.content).toMatchObject({ type: 'text' });
+    else expect([message?.content].flat()).toEqual([voice]);
+  });
+
+  // https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#capabilities
+  it('context in it, where a client cannot declare it yet', async () => {
+    expect((await asked('context')).includeContext).toBe(from('2025-11-25') ? undefined : 'thisServer');
   });
 });

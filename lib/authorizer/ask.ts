@@ -11,6 +11,7 @@ import type { ClientCapabilities, ElicitRequestParams, InputRequest } from '../p
 import { createForm } from './form';
 import type { Form } from './form';
 import { askClient, UnansweredError } from './parked';
+import { samplingFeature, samplingFor } from './sampling';
 import { InputRequiredStop, reservedPrefix, roundsOf } from './rounds';
 
 const required: Record<ClientFeature, { capabilities: ClientCapabilities; words: string }> = {
@@ -59,9 +60,8 @@ export const ask: Ask = {
   },
 
   async sample(context, key, params) {
-    const feature = params.tools === undefined && params.toolChoice === undefined ? 'sampling' : 'sampling.tools';
-    const request = () => ({ method: 'sampling/createMessage' as const, params });
-    return put(context, key, feature, request, parseCreateMessageResult);
+    const request = () => ({ method: 'sampling/createMessage' as const, params: samplingFor(params, context) });
+    return put(context, key, samplingFeature(params), request, parseCreateMessageResult);
   },
 
   async listRoots(context, key) {

@@ -17,7 +17,7 @@ import type { Revision } from '../protocol/revisions';
 import { describeIssues } from '../protocol/schema';
 import type { GetPromptResult, PromptMessage } from '../protocol/types';
 import type { PromptEntry } from '../registry';
-import { contentFor, isContent } from './content';
+import { contentFor, isContent } from '../protocol/content';
 import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
 import { authored, settle } from './settle';

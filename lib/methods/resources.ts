@@ -18,7 +18,7 @@ import { parseListParams, parseReadParams, parseUriParams } from '../protocol/pa
 import type { Revision } from '../protocol/revisions';
 import type { InputRequiredResult, ReadResourceResult, Resource } from '../protocol/types';
 import type { ResourceEntry, TemplateEntry } from '../registry';
-import { contentsFor, isContents } from './content';
+import { contentsFor, isContents } from '../protocol/content';
 import { cacheHints, pageKey, pageOf, project, visible } from './lists';
 import { method } from './method';
 import { authored, settle } from './settle';

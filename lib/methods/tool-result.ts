@@ -4,7 +4,7 @@ import { isObject } from '../protocol/json-rpc';
 import type { Revision } from '../protocol/revisions';
 import { describeIssues } from '../protocol/schema';
 import type { CallToolResult, ContentBlock } from '../protocol/types';
-import { contentFor, isContent } from './content';
+import { contentFor, isContent } from '../protocol/content';
 import { authored } from './settle';
 
 /** A failure, for the model to read. */

@@ -24,6 +24,10 @@ beforeAll(async () => {
         await ctx.sample('s', { messages: [], maxTokens: 1 });
         return 'sampled';
       });
+      server.registerTool('context', {}, async (_args, ctx) => {
+        await ctx.sample('s', { messages: [], maxTokens: 1, includeContext: 'thisServer' });
+        return 'sampled';
+      });
       server.registerTool('roots', {}, async (_args, ctx) => {
         await ctx.listRoots();
         return 'listed';
@@ -174,6 +178,19 @@ describe('a tool’s own question', () => {
     const { status, response } = await modern(fixture).callTool(tool, {}, { capabilities });
     expect([status, response?.error?.code]).toEqual([400, -32021]);
     expect(response?.error?.data).toEqual({ requiredCapabilities });
+  });
+});
+
+describe('context of servers in a question to the model', () => {
+  // https://modelcontextprotocol.io/specification/2026-07-28/client/sampling#capabilities
+  it.each([
+    [{ sampling: {} }, undefined],
+    [{ sampling: { context: true } }, undefined],
+    [{ sampling: { context: {} } }, 'thisServer'],
+  ])('SHOULD only be asked for where the client declares it: %j', async (capabilities, expected) => {
+    const { response } = await modern(fixture).callTool('context', {}, { capabilities });
+    const requests = response?.result?.inputRequests as { s: { params: Record<string, unknown> } };
+    expect(requests.s.params.includeContext).toBe(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Content blocks: what an author returned, as a client of the call's revision can take it. */
-import { isObject } from '../protocol/json-rpc';
-import type { Revision } from '../protocol/revisions';
-import type { ContentBlock, ResourceContents, ResourceLink } from '../protocol/types';
+import { isObject } from './json-rpc';
+import type { Revision } from './revisions';
+import type { ContentBlock, ResourceContents, ResourceLink } from './types';
 
 /** Is it a list of content blocks? */
 export function isContent(value: unknown): value is ContentBlock[] {
