@@ -4,8 +4,9 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
  */
 import { askInVain, authorizeRead, isReadShown } from '../authorizer/authorize';
-import type { ReadQuestion } from '../authorizer/decisions';
+import type { ApprovalPrompt, ReadQuestion } from '../authorizer/decisions';
 import { denialError, denialOf } from '../authorizer/denial';
+import type { Denial } from '../authorizer/denial';
 import type { CallContext } from '../call-context';
 import type { ServerCore } from '../core';
 import type { Completer } from '../declarations';
@@ -15,6 +16,7 @@ import type { Completion } from '../protocol/types';
 import type { TemplateEntry } from '../registry';
 import { method } from './method';
 import { unknownPrompt } from './prompts';
+import { refused } from './refused';
 
 /** completion, "Completion Results": at most this many. */
 const maxValues = 100;
@@ -41,22 +43,25 @@ async function complete(
   const allowed = decision.decision === 'allow';
   const known = target.argumentNames.includes(argument.name);
   if (!allowed || !known) {
-    if (!(await isReadShown(core, target.list, context))) throw await unknown(core, ref, context, 2);
-    if (allowed) throw new McpError(ErrorCode.InvalidParams, `Unknown argument: ${argument.name.slice(0, 128)}`);
-    throw denialError(
-      decision.decision === 'deny'
-        ? denialOf(decision, context)
-        : {
-            code: 'authorization_required',
-            reason: 'This needs approval, and completion cannot ask for it',
-            prompt: decision.prompt.message,
-          },
-    );
+    const refusal = () =>
+      allowed
+        ? new McpError(ErrorCode.InvalidParams, `Unknown argument: ${argument.name.slice(0, 128)}`)
+        : denialError(decision.decision === 'deny' ? denialOf(decision, context) : cannotAsk(decision.prompt));
+    const isShown = isReadShown(core, target.list, context);
+    throw await refused(context, isShown, refusal, () => unknown(core, ref, context, 2));
   }
   const completer = Object.hasOwn(target.completers, argument.name) ? target.completers[argument.name] : undefined;
   const values = (await completer?.(argument.value, others, context)) ?? [];
   return {
     completion: { values: values.slice(0, maxValues), total: values.length, hasMore: values.length > maxValues },
+  };
+}
+
+function cannotAsk({ message }: ApprovalPrompt): Denial {
+  return {
+    code: 'authorization_required',
+    reason: 'This needs approval, and completion cannot ask for it',
+    prompt: message,
   };
 }
 

@@ -27,7 +27,7 @@ const cursorFormat = /^p([1-9]\d{0,8})$/;
  * @throws {McpError} -32602 for a cursor that is none of ours.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination
  */
-export function pageOf<T>(
+function pageOf<T>(
   entries: readonly T[],
   cursor: string | null | undefined,
   pageSize: number,
@@ -57,7 +57,7 @@ function readCursor(cursor: string): number {
 const projections = new WeakMap<object, Map<string, object>>();
 
 /** A definition as a client of `revision` knows it: without the fields that came later. */
-export function project<T extends object>(definition: T, revision: Revision): object {
+function project<T extends object>(definition: T, revision: Revision): object {
   let known = projections.get(definition);
   if (known === undefined) projections.set(definition, (known = new Map()));
   let projection = known.get(revision.version);
@@ -105,6 +105,22 @@ function usualScope(core: ServerCore, what: Cacheable): 'public' | 'private' {
 
 function listsPerCall({ registry }: ServerCore): boolean {
   return [...registry.templates.values()].some(({ config }) => config.list !== undefined);
+}
+
+/** One page of a list, as the caller's revision knows its entries. */
+export function listResult(
+  core: ServerCore,
+  what: Exclude<Cacheable, 'discover' | 'read'>,
+  shown: readonly { readonly definition: object }[],
+  cursor: string | null | undefined,
+  context: CallContext,
+): object {
+  const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
+  return {
+    [what]: page.map(({ definition }) => project(definition, context.requestMeta.revision)),
+    ...(nextCursor === undefined ? undefined : { nextCursor }),
+    ...cacheHints(core, what, context),
+  };
 }
 
 /** Names a page that is the same for every caller until the list changes, for `Method.keyOf`. */

@@ -18,8 +18,9 @@ import { describeIssues } from '../protocol/schema';
 import type { GetPromptResult, PromptMessage } from '../protocol/types';
 import type { PromptEntry } from '../registry';
 import { contentFor, isContent } from '../protocol/content';
-import { cacheHints, pageKey, pageOf, project, visible } from './lists';
+import { listResult, pageKey, visible } from './lists';
 import { method } from './method';
+import { refused } from './refused';
 import { authored, settle } from './settle';
 
 /** The same answer for a prompt that does not exist and for one that is hidden. @param asked How often the hook was asked. */
@@ -56,8 +57,10 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
   };
   const { name, definition } = prompt;
   /** What the caller gets who may know of the prompt; the others hear that there is none. */
-  const refuse = async (asked: number, refusal: () => unknown): Promise<unknown> =>
-    (await isPromptShown(core, prompt, context)) ? refusal() : unknownPrompt(core, name, context, asked + 1);
+  const refuse = (asked: number, refusal: () => unknown, fault?: unknown): Promise<unknown> => {
+    const isShown = isPromptShown(core, prompt, context);
+    return refused(context, isShown, refusal, () => unknownPrompt(core, name, context, asked + 1), fault);
+  };
   let args: unknown;
   try {
     checkRounds(context);
@@ -69,10 +72,7 @@ async function getPrompt(core: ServerCore, params: GetPromptParams, context: Cal
       );
     args = parsed.value;
   } catch (error) {
-    const refusal = await refuse(0, () => error);
-    // A fault that the caller is not shown, since the prompt is hidden: somebody hears of it all the same.
-    if (refusal !== error && !(error instanceof McpError)) context.fault(error);
-    throw refusal;
+    throw await refuse(0, () => error, error);
   }
   const question = { operation: 'call', kind: 'prompt', method: 'prompts/get', name, definition } as const;
   const decision = await authorizeRead(core, { ...question, arguments: args as Record<string, unknown> }, context);
@@ -118,12 +118,7 @@ async function listPrompts(
   context: CallContext,
 ): Promise<object> {
   const shown = await visible(core.registry.prompts.values(), (prompt) => isPromptShown(core, prompt, context));
-  const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
-  return {
-    prompts: page.map(({ definition }) => project(definition, context.requestMeta.revision)),
-    ...(nextCursor === undefined ? undefined : { nextCursor }),
-    ...cacheHints(core, 'prompts', context),
-  };
+  return listResult(core, 'prompts', shown, cursor, context);
 }
 
 export const promptMethods = {

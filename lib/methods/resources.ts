@@ -3,112 +3,25 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources
  */
-import { approve } from '../authorizer/approve';
-import { askInVain, authorizeRead, isReadShown } from '../authorizer/authorize';
-import type { ApprovalPrompt, ReadQuestion } from '../authorizer/decisions';
-import { denialError, denialOf } from '../authorizer/denial';
-import type { Denial } from '../authorizer/denial';
-import { checkRounds } from '../authorizer/rounds';
+import { isReadShown } from '../authorizer/authorize';
 import type { CallContext } from '../call-context';
 import type { ServerCore } from '../core';
 import type { ResourceReturn } from '../declarations';
+import { contentsFor, isContents } from '../protocol/content';
 import { ErrorCode, McpError } from '../protocol/errors';
 import { isObject } from '../protocol/json-rpc';
 import { parseListParams, parseReadParams, parseUriParams } from '../protocol/params';
 import type { Revision } from '../protocol/revisions';
-import type { InputRequiredResult, ReadResourceResult, Resource } from '../protocol/types';
+import type { ReadResourceResult, Resource } from '../protocol/types';
 import type { ResourceEntry, TemplateEntry } from '../registry';
-import { contentsFor, isContents } from '../protocol/content';
-import { cacheHints, pageKey, pageOf, project, visible } from './lists';
+import { cacheHints, listResult, pageKey, visible } from './lists';
 import { method } from './method';
+import { listQuestion, permitted } from './resource-access';
 import { authored, settle } from './settle';
 
 /** A session may subscribe to this many resources, whose uris have so many characters together: it keeps them. */
 const maxSubscriptions = 1_000;
 const maxSubscribedLength = 262_144;
-
-/** What a uri names. */
-type Found =
-  | { readonly entry: ResourceEntry; readonly variables: Record<string, string> }
-  | { readonly entry: TemplateEntry; readonly variables: Record<string, string> | 'malformed' };
-
-function find(core: ServerCore, uri: string): Found | undefined {
-  const entry = core.registry.resources.get(uri);
-  if (entry !== undefined) return { entry, variables: {} };
-  for (const template of core.registry.templates.values()) {
-    const variables = template.template.match(uri);
-    if (variables !== undefined) return { entry: template, variables };
-  }
-  return undefined;
-}
-
-function listQuestion({ name, definition }: ResourceEntry | TemplateEntry): ReadQuestion & { operation: 'list' } {
-  return 'uri' in definition
-    ? { operation: 'list', kind: 'resource', name, definition, uri: definition.uri }
-    : { operation: 'list', kind: 'resourceTemplate', name, definition };
-}
-
-/** The same answer for what does not exist and what is hidden. @param asked How often the hook was asked. */
-async function notFound(core: ServerCore, uri: string, context: CallContext, asked: number): Promise<McpError> {
-  const { resources, templates } = core.registry;
-  const [other = [...templates.values()][0]] = resources.values();
-  await askInVain(core.readAuthorizer, asked, other && (() => isReadShown(core, listQuestion(other), context)));
-  return new McpError(context.requestMeta.revision.resourceNotFound, `Resource not found: ${uri.slice(0, 256)}`, {
-    uri,
-  });
-}
-
-/** What this caller may use `uri` for. @throws {McpError} as if it did not exist, where the caller may not know of it. */
-async function permitted(
-  core: ServerCore,
-  uri: string,
-  operation: 'resources/read' | 'resources/subscribe',
-  context: CallContext,
-): Promise<{ entry: ResourceEntry | TemplateEntry; variables: Record<string, string>; ask?: InputRequiredResult }> {
-  const found = find(core, uri);
-  if (found === undefined) throw await notFound(core, uri, context, 0);
-  const { entry, variables } = found;
-  /** What the caller gets who may know of the entry; the others hear that there is none. */
-  const refuse = async (asked: number, refusal: () => McpError): Promise<never> => {
-    const shown = await isReadShown(core, listQuestion(entry), context);
-    throw shown ? refusal() : await notFound(core, uri, context, asked + 1);
-  };
-  if (variables === 'malformed')
-    return refuse(
-      0,
-      () => new McpError(ErrorCode.InvalidParams, 'Invalid params: uri has malformed percent-encoding', { uri }),
-    );
-  try {
-    if (context.target !== undefined) checkRounds(context);
-  } catch (error) {
-    return refuse(0, () => error as McpError);
-  }
-  const { name, definition } = entry;
-  const decision = await authorizeRead(
-    core,
-    { operation: 'call', kind: 'resource', method: operation, name, definition, uri, arguments: variables },
-    context,
-  );
-  if (decision.decision === 'deny') return refuse(1, () => denialError(denialOf(decision, context)));
-  if (decision.decision === 'elicit') {
-    const outcome =
-      context.era === 'modern' && operation === 'resources/subscribe'
-        ? cannotAsk(decision.prompt)
-        : await approve(decision.prompt, context);
-    if (outcome === 'asked') return { entry, variables, ask: await context.rounds!.inputRequired(context) };
-    if (outcome !== 'approved') return refuse(1, () => denialError(outcome));
-  }
-  return { entry, variables };
-}
-
-/** basic/patterns/mrtr, "Supported Requests": `subscriptions/listen` is none that could be answered with a question. */
-function cannotAsk({ message }: ApprovalPrompt): Denial {
-  return {
-    code: 'authorization_required',
-    reason: 'This needs approval, and a subscription cannot ask for it',
-    prompt: message,
-  };
-}
 
 type ReadParams = ReturnType<typeof parseReadParams>;
 
@@ -171,24 +84,14 @@ async function listResources(core: ServerCore, { cursor }: ListParams, context: 
   const shown = await visible(entries.values(), ({ name, definition }) =>
     isReadShown(core, { operation: 'list', kind: 'resource', name, definition, uri: definition.uri }, context),
   );
-  const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
-  return {
-    resources: page.map(({ definition }) => project(definition, context.requestMeta.revision)),
-    ...(nextCursor === undefined ? undefined : { nextCursor }),
-    ...cacheHints(core, 'resources', context),
-  };
+  return listResult(core, 'resources', shown, cursor, context);
 }
 
 async function listTemplates(core: ServerCore, { cursor }: ListParams, context: CallContext): Promise<object> {
   const shown = await visible(core.registry.templates.values(), (entry) =>
     isReadShown(core, listQuestion(entry), context),
   );
-  const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
-  return {
-    resourceTemplates: page.map(({ definition }) => project(definition, context.requestMeta.revision)),
-    ...(nextCursor === undefined ? undefined : { nextCursor }),
-    ...cacheHints(core, 'resourceTemplates', context),
-  };
+  return listResult(core, 'resourceTemplates', shown, cursor, context);
 }
 
 type UriParams = ReturnType<typeof parseUriParams>;
@@ -225,19 +128,6 @@ async function unsubscribe(_core: ServerCore, { uri }: UriParams, context: CallC
     await caller.saveSession();
   }
   return {};
-}
-
-/** May this caller hear that `uri` has changed? */
-export async function maySubscribe(core: ServerCore, uri: string, context: CallContext): Promise<boolean> {
-  try {
-    await permitted(core, uri, 'resources/subscribe', context);
-    return true;
-  } catch (error) {
-    if (!(error instanceof McpError)) throw error;
-    // Not heard of, rather than refused: nothing is demanded of the caller.
-    context.challenge = undefined;
-    return false;
-  }
 }
 
 export const resourceMethods = {

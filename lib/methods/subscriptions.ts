@@ -11,9 +11,10 @@ import { isObject } from '../protocol/json-rpc';
 import { parseListenParams, subscriptionIdKey } from '../protocol/params';
 import type { JsonRpcNotification, RequestId, SubscriptionFilter } from '../protocol/types';
 import { isPromise } from '../protocol/promise';
+import { visible } from './lists';
 import { method } from './method';
 import type { Hook } from './method';
-import { maySubscribe } from './resources';
+import { maySubscribe } from './resource-access';
 
 const listChanges = {
   'notifications/tools/list_changed': 'toolsListChanged',
@@ -50,10 +51,8 @@ async function honouredFilter(
   if (asked.promptsListChanged && declared.has('prompts')) honoured.promptsListChanged = true;
   if (asked.resourcesListChanged && declared.has('resources')) honoured.resourcesListChanged = true;
   if (asked.resourceSubscriptions !== undefined && declared.has('resources')) {
-    const permitted: string[] = [];
-    for (const uri of new Set(asked.resourceSubscriptions))
-      if (await maySubscribe(core, uri, context)) permitted.push(uri);
-    honoured.resourceSubscriptions = permitted;
+    const uris = new Set(asked.resourceSubscriptions);
+    honoured.resourceSubscriptions = await visible(uris, (uri) => maySubscribe(core, uri, context));
   }
   return honoured;
 }

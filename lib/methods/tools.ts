@@ -19,8 +19,9 @@ import { describeIssues } from '../protocol/schema';
 import type { CallToolResult, InputRequiredResult } from '../protocol/types';
 import { createProvidedEntry } from '../registry';
 import type { ToolEntry } from '../registry';
-import { cacheHints, pageKey, pageOf, project, visible } from './lists';
+import { listResult, pageKey, visible } from './lists';
 import { method } from './method';
+import { refused } from './refused';
 import { settle } from './settle';
 import { toCallToolResult, toolError } from './tool-result';
 
@@ -110,9 +111,9 @@ export async function callTool(
  *
  * @param asked How often the authorizer was asked.
  * @param refusal What the caller gets or is thrown if it may.
- * @param fault What went wrong: if it is no answer to the caller, somebody hears of it even where the tool is hidden.
+ * @param fault What went wrong.
  */
-async function refuse(
+function refuse(
   core: ServerCore,
   tool: ToolEntry,
   context: CallContext,
@@ -120,10 +121,8 @@ async function refuse(
   refusal: () => CallToolResult,
   fault?: unknown,
 ): Promise<CallToolResult> {
-  const shown = isToolShown(core, tool, context);
-  if (isPromise(shown) ? await shown : shown) return refusal();
-  if (fault !== undefined && !(fault instanceof McpError)) context.fault(fault);
-  return unknownTool(core, tool.name, context, asked + 1, tool);
+  const unknown = () => unknownTool(core, tool.name, context, asked + 1, tool);
+  return refused(context, isToolShown(core, tool, context), refusal, unknown, fault);
 }
 
 /** The same answer for a name that does not exist and one that is hidden. @param other Any tool that could be hidden. */
@@ -211,13 +210,7 @@ async function listTools(
 ): Promise<object> {
   const tools = await allTools(core, context);
   const shown = await visible(tools.values(), (tool) => isToolShown(core, tool, context));
-  const { page, nextCursor } = pageOf(shown, cursor, core.pageSize);
-  const { revision } = context.requestMeta;
-  return {
-    tools: page.map(({ definition }) => project(definition, revision)),
-    ...(nextCursor === undefined ? undefined : { nextCursor }),
-    ...cacheHints(core, 'tools', context),
-  };
+  return listResult(core, 'tools', shown, cursor, context);
 }
 
 export const toolMethods = {
