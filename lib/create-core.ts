@@ -5,6 +5,7 @@ import type { Context } from './context';
 import { publish } from './core';
 import type { Cacheable, RequestObserver, ServerCore } from './core';
 import type { CacheHints } from './declarations';
+import { isObject } from './protocol/json-rpc';
 import { serverInfoKey } from './protocol/params';
 import type { Implementation } from './protocol/types';
 import { logError, quietly } from './quietly';
@@ -45,7 +46,7 @@ export interface McpServerOptions {
   cache?: Partial<Record<Cacheable, CacheHints>>;
   /** Sees every request: tracing and metrics, see `express-mcp/opentelemetry`. @default none, at no cost */
   observer?: RequestObserver;
-  /** Extensions to advertise, by identifier. @default none */
+  /** Extensions to advertise: the settings of each by its identifier, "com.example/name". @default none */
   extensions?: Record<string, object>;
   /** Experimental capabilities to advertise. @default none */
   experimental?: Record<string, object>;
@@ -104,6 +105,7 @@ export function createCore({ instructions, ...info }: ServerInfo, options: McpSe
   checkCount('new McpServer(…, { pageSize }):', pageSize);
   for (const [what, hints] of Object.entries(options.cache ?? {}))
     checkCacheHints(`new McpServer(…, { cache: { ${what} } })`, hints);
+  checkExtensions(options.extensions);
   const decided = authorizerSource === 'configured';
   const core: ServerCore = {
     info,
@@ -136,6 +138,23 @@ export function createCore({ instructions, ...info }: ServerInfo, options: McpSe
     listeners: new Set(),
   };
   return core;
+}
+
+/** A prefix of labels, which is not optional here, and a name. */
+const extensionIdentifier =
+  /^[a-z](?:[a-z\d-]*[a-z\d])?(?:\.[a-z](?:[a-z\d-]*[a-z\d])?)*\/[a-z\d](?:[a-z\d._-]*[a-z\d])?$/i;
+
+/**
+ * @throws {TypeError} naming the identifier.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+ */
+function checkExtensions(extensions: McpServerOptions['extensions'] = {}): void {
+  for (const [identifier, settings] of Object.entries(extensions)) {
+    const option = `new McpServer(…, { extensions }): ${JSON.stringify(identifier)}`;
+    if (!extensionIdentifier.test(identifier))
+      throw new TypeError(`${option} must be a prefix and a name, like "com.example/name"`);
+    if (!isObject(settings)) throw new TypeError(`${option} must have an object of settings, {} if there are none`);
+  }
 }
 
 type Duration = 'authorizerTimeoutMs' | 'elicitationTimeoutMs' | 'toolTimeoutMs';

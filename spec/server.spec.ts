@@ -94,6 +94,34 @@ describe('options', () => {
 });
 
 describe('experimental and extensions', () => {
+  // https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+  it.each([
+    'foo',
+    '',
+    '/foo',
+    'com.example/',
+    'com..example/a',
+    '1com/a',
+    'com.-x/a',
+    'com.x-/a',
+    'a/b/c',
+    'a/-b',
+    'a/b c',
+  ])('an extension is named by a prefix and a name, not by %j', (identifier) => {
+    const make = () => createServer(undefined, { server: { extensions: { [identifier]: {} } } });
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(JSON.stringify(identifier));
+  });
+
+  it('an extension has an object of settings', () => {
+    const extensions = { 'com.example/a': 5 as never };
+    expect(() => createServer(undefined, { server: { extensions } })).toThrow(TypeError);
+  });
+
+  it.each(['io.modelcontextprotocol/ui', 'example/A_b-c.d', 'x-1.y2/0'])('%s names one', (identifier) => {
+    expect(() => createServer(undefined, { server: { extensions: { [identifier]: {} } } })).not.toThrow();
+  });
+
   it.each([latestLegacy, modernRevision] as const)('are advertised as they are: %s', async (revision) => {
     const experimental = { 'example.com/x': { a: 1 } };
     const extensions = { 'example.com/y': { b: [2] } };

@@ -114,6 +114,29 @@ describe('the acknowledgement', () => {
     expect(served.errors).toEqual([]);
   });
 
+  it('waits for the authorizer once, however many resources are asked for', async () => {
+    const uris = Array.from({ length: 50 }, (_, n) => `y:${n}`);
+    let asked = 0;
+    let release!: () => void;
+    const all = new Promise<void>((resolve) => (release = resolve));
+    const target = await serve((server) => server.registerResource('family', 'y:{id}', {}, run), {
+      server: {
+        readAuthorizer: async () => {
+          if ((asked += 1) === uris.length) release();
+          await all;
+          return allow();
+        },
+      },
+    });
+    try {
+      expect(await acknowledged(await listen({ resourceSubscriptions: uris }, 'many', target))).toEqual({
+        resourceSubscriptions: uris,
+      });
+    } finally {
+      await target.close();
+    }
+  });
+
   it.each([0, 7, 's', '', '0'])('carries the id of its request in its own type: %j', async (id) => {
     const stream = await listen({ toolsListChanged: true }, id);
     await acknowledged(stream);
