@@ -24,7 +24,11 @@ export interface RedisSessionsOptions {
   client: RedisClient;
   /** Begins every key and channel. One per mount: servers that share it share their sessions. @default 'mcp' */
   prefix?: string;
-  /** How long a command may take, in milliseconds; then the request that needs it gets 503. @default 2_000 */
+  /**
+   * How long a command may take, in milliseconds, up to 2 ** 31 - 1; then the request that needs it gets 503.
+   *
+   * @default 2_000
+   */
   commandTimeoutMs?: number;
 }
 
@@ -39,6 +43,9 @@ const presets: SharedSettings = {
   hear() {},
   onError() {},
 };
+
+/** A timer can wait for no longer. */
+const longestMs = 2 ** 31 - 1;
 
 /**
  * An approval that was used is remembered for this much longer than it holds: a node whose clock is behind takes it for
@@ -225,7 +232,9 @@ export function redisSessions(options: RedisSessionsOptions): RedisSessionStore 
     throw new TypeError(
       `redisSessions: prefix must be letters, digits, "_", ":", "." and "-", got ${JSON.stringify(prefix)}`,
     );
-  if (!Number.isInteger(commandTimeoutMs) || commandTimeoutMs < 1)
-    throw new RangeError(`redisSessions: commandTimeoutMs must be a positive integer, got ${commandTimeoutMs}`);
+  if (!Number.isInteger(commandTimeoutMs) || commandTimeoutMs < 1 || commandTimeoutMs > longestMs)
+    throw new RangeError(
+      `redisSessions: commandTimeoutMs must be an integer from 1 to ${longestMs}, got ${commandTimeoutMs}`,
+    );
   return new RedisSessionStore(options);
 }

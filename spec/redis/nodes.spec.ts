@@ -215,6 +215,7 @@ describeRedis('Sessions on several nodes', () => {
     [{ prefix: 'a{b}' }, TypeError],
     [{ commandTimeoutMs: 0 }, RangeError],
     [{ commandTimeoutMs: NaN }, RangeError],
+    [{ commandTimeoutMs: 2 ** 31 }, RangeError],
   ])('refuse the options %j', (options, error) => {
     const client = { duplicate: () => ({}) };
     expect(() => redisSessions({ client, ...options } as never)).toThrow(error);
