@@ -17,16 +17,15 @@ export interface HeldOptions {
   readonly onGone: (why: 'ended' | 'taken') => void;
 }
 
-/** The rest of a reply whose call runs on another node. */
+/** The rest of a reply whose call runs on another node, until all of it is here. */
 export class HeldReply {
-  stream: Stream;
-  finished = false;
+  readonly stream: Stream;
   #read: number;
   #letGoAt: number | undefined;
   readonly #loop = new Loop(() => this.#step());
 
   constructor(
-    readonly options: HeldOptions,
+    readonly options: HeldOptions & { readonly onFinished: () => void },
     readonly streamId: string,
     readonly owner: string | undefined,
     position: number,
@@ -52,7 +51,7 @@ export class HeldReply {
   }
 
   async #step(): Promise<void> {
-    const { streams, session, onFull, onGone } = this.options;
+    const { streams, session, onFull, onGone, onFinished } = this.options;
     const { events, finished, isHeld } = await streams.read(session.record.id, this.streamId, this.#read);
     if (this.#loop.ended) return;
     if (!isHeld) return onGone('taken');
@@ -66,10 +65,9 @@ export class HeldReply {
     }
     if (events.length > 0) return this.#loop.run();
     if (!finished) return;
-    this.finished = true;
     this.#loop.end();
     this.stream.finish();
-    session.streamFinished(this.streamId, Date.now());
+    onFinished();
   }
 }
 
@@ -82,8 +80,8 @@ interface Waiting {
 /** A session's own stream: this node appends what the server says to all, and writes what anybody has appended. */
 export class HeldOwn implements StreamLog {
   stream: Stream;
-  /** Where its copy begins, once that is known. */
-  #start: number | undefined;
+  /** It is known where its copy begins. */
+  #hasBegun = false;
   /** The last notice that was looked up for this stream alone. */
   caughtUpTo = Infinity;
   /** How often this node has asked to hold it: what was found out before the last time is nothing to go by. */
@@ -108,7 +106,7 @@ export class HeldOwn implements StreamLog {
 
   /** Nobody reads it here, and nobody is about to. */
   get isUnused(): boolean {
-    return this.#start === undefined && this.#opening === 0;
+    return !this.#hasBegun && this.#opening === 0;
   }
 
   /** Hold it from now on, on this node. @returns Undefined if there is no such stream, or it has not got as far as `after`. */
@@ -131,13 +129,13 @@ export class HeldOwn implements StreamLog {
    * @returns True the first time: then what was said before is still to be looked up.
    */
   begin(after: number | undefined, written: number): boolean {
-    const start = this.#start;
+    const { stream } = this;
+    const isFirst = !this.#hasBegun;
+    this.#hasBegun = true;
     // Another node may have held it meanwhile, and gone further.
-    const isUsable =
-      start !== undefined &&
-      (after === undefined ? written <= this.stream.position : after >= start && this.stream.reaches(after));
-    if (!isUsable) this.#restart(after ?? written);
-    return start === undefined;
+    const isUsable = after === undefined ? written <= stream.position : stream.startsBy(after) && stream.reaches(after);
+    if (isFirst || !isUsable) this.#restart(after ?? written);
+    return isFirst;
   }
 
   #open(position: number): Stream {
@@ -149,7 +147,6 @@ export class HeldOwn implements StreamLog {
 
   #restart(position: number): void {
     const previous = this.stream;
-    this.#start = position;
     this.stream = this.#open(position);
     previous.leave();
     this.#loop.run();

@@ -34,6 +34,7 @@ export class NodeReplies {
   readonly #options: NodeRepliesOptions;
   /** What this node writes, until all of it is told. */
   readonly #logs = new Map<string, ReplyLog>();
+  /** What is read here, until all of it is; from then on it is the session's. */
   readonly #copies = new Map<string, HeldReply>();
   /** What the store is still to be told; each for a second at most. */
   readonly #waits = new Set<Wait>();
@@ -71,7 +72,7 @@ export class NodeReplies {
     const { streams } = this.#options.shared;
     const mine = this.#logs.get(key);
     const here = session.findStream(streamId);
-    if (here !== undefined && !this.#copies.has(key)) {
+    if (here?.startsBy(after) === true && !this.#copies.has(key)) {
       if (mine?.taken === true && here.reaches(after)) {
         mine.takenBack = true;
         await streams.hold(id, streamId, 0);
@@ -83,12 +84,12 @@ export class NodeReplies {
     if (held === undefined || session.endReason !== undefined) return undefined;
     // Another request may have come as far meanwhile: the last one reads.
     this.#copies.get(key)?.end();
-    const copy: HeldReply = new HeldReply(
-      this.#options.held(session, () => this.#drop(copy)),
-      streamId,
-      held.owner,
-      after,
-    );
+    session.dropStream(streamId);
+    const options = {
+      ...this.#options.held(session, () => this.#drop(copy)),
+      onFinished: () => this.#finished(copy),
+    };
+    const copy: HeldReply = new HeldReply(options, streamId, held.owner, after);
     this.#copies.set(key, copy);
     session.adoptStream(streamId, copy.stream);
     return copy.stream;
@@ -144,11 +145,19 @@ export class NodeReplies {
     session.dropStream(copy.streamId);
   }
 
+  #finished(copy: HeldReply): void {
+    const { session } = copy.options;
+    const key = keyOf(session, copy.streamId);
+    if (this.#copies.get(key) !== copy) return;
+    this.#copies.delete(key);
+    session.streamFinished(copy.streamId, Date.now());
+  }
+
   /** It is read at `by` now, unless that was a while ago: the store knows. */
   async taken(session: Session, streamId: string, by: string): Promise<void> {
     const key = keyOf(session, streamId);
     const copy = this.#copies.get(key);
-    if (copy !== undefined) return copy.finished ? this.#drop(copy) : copy.wake();
+    if (copy !== undefined) return copy.wake();
     const log = this.#logs.get(key);
     // Where it has not been taken back in all its time, this is no old message.
     const node = log?.takenBack === true ? await this.#holder(session, streamId, by) : by;
@@ -211,7 +220,7 @@ export class NodeReplies {
   /** End the streams whose nodes are dead: with errors, for whoever reads them here. */
   async buryDead(): Promise<void> {
     const { streams } = this.#options.shared;
-    const waiting = [...this.#copies.values()].filter(({ finished }) => !finished);
+    const waiting = [...this.#copies.values()];
     for (const owner of new Set(waiting.map((copy) => copy.owner))) {
       if (owner === undefined || (await streams.isAlive(owner))) continue;
       for (const copy of waiting) {

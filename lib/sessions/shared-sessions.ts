@@ -21,6 +21,9 @@ const reportRetryMs = 5_000;
 /** A copy that nobody has used here for this long goes; the store keeps the session. */
 const unloadAfterMs = 60_000;
 
+/** Sessions that are looked up at once. */
+const lookUpLimit = 100;
+
 /** How long the store may take to hear the last of what ran here. */
 const lastWordsMs = 1_000;
 
@@ -39,6 +42,7 @@ export class SharedSessions implements LiveSessions {
   readonly #touched = new WeakMap<Session, number>();
   /** Settles when all records have been read again that have changed elsewhere. */
   #reloading: Promise<unknown> | undefined;
+  #sweeping: Promise<void> | undefined;
   readonly #streams: NodeStreams;
   readonly #idleEnds: IdleEnds;
 
@@ -156,15 +160,28 @@ export class SharedSessions implements LiveSessions {
     return record !== undefined;
   }
 
-  /** Keep in the store what is in use; let copies go that are not. */
-  async sweep(now: number): Promise<void> {
-    const { idleMs } = this.#options;
+  /** Keep in the store what is in use; let copies go that are not. A sweep that is under way is not begun again. */
+  sweep(now: number): Promise<void> {
+    return (this.#sweeping ??= this.#sweep(now).finally(() => (this.#sweeping = undefined)));
+  }
+
+  async #sweep(now: number): Promise<void> {
+    const idle: Session[] = [];
     for (const session of this.#live.values()) {
       const idleForMs = now - session.lastActiveAt;
       if (!session.isIdle) this.#touch(session, now);
-      else if (idleForMs >= idleMs + this.#touchIntervalMs) await this.#dropIdle(session);
-      else if (idleForMs >= unloadAfterMs && !session.isHeld) this.#live.delete(session.record.id);
+      else if (idleForMs >= this.#options.idleMs + this.#touchIntervalMs) idle.push(session);
+      else if (idleForMs >= unloadAfterMs && !session.isHeld) {
+        this.#live.delete(session.record.id);
+        this.#streams.forget(session);
+      }
     }
+    let failed: PromiseRejectedResult | undefined;
+    while (idle.length > 0) {
+      const looks = idle.splice(0, lookUpLimit).map((session) => this.#dropIdle(session));
+      failed ??= (await Promise.allSettled(looks)).find((look) => look.status === 'rejected');
+    }
+    if (failed !== undefined) throw failed.reason;
   }
 
   /** Idle here; perhaps in use elsewhere. */
