@@ -165,6 +165,7 @@ return 1
 
 /**
  * Tell every node of a notice, and remember it: the latest of each key, and the last of those without. None is told twice.
+ * A count that is lost goes on from the time in milliseconds: what nodes have heard had lower numbers.
  * KEYS: counter, latest of each key, the others, their state, how many of this node's have been told.
  * ARGV: channel, message up to the number, message after it, key or '', the notice, how many with a key, which of this
  * node's it is, how many without a key, their bytes, idleMs, node.
@@ -172,6 +173,8 @@ return 1
 export const publishNotice = script(`
 if tonumber(ARGV[7]) <= tonumber(redis.call('GET', KEYS[5]) or '0') then return 0 end
 redis.call('SET', KEYS[5], ARGV[7], 'PX', 600000)
+local time = redis.call('TIME')
+redis.call('SET', KEYS[1], time[1] .. string.format('%03d', math.floor(time[2] / 1000)), 'NX')
 local seq = redis.call('INCR', KEYS[1])
 if ARGV[4] ~= '' then
   redis.call('ZADD', KEYS[2], seq, ARGV[5])

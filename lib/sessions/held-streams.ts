@@ -15,6 +15,7 @@ export interface HeldOptions {
   readonly onFull: () => void;
   /** Nothing is to be held any more: it was taken, or the session has ended. */
   readonly onGone: (why: 'ended' | 'taken') => void;
+  readonly onError: (error: unknown) => void;
 }
 
 /** The rest of a reply whose call runs on another node, until all of it is here. */
@@ -22,7 +23,7 @@ export class HeldReply {
   readonly stream: Stream;
   #read: number;
   #letGoAt: number | undefined;
-  readonly #loop = new Loop(() => this.#step());
+  readonly #loop: Loop;
 
   constructor(
     readonly options: HeldOptions & { readonly onFinished: () => void },
@@ -32,6 +33,7 @@ export class HeldReply {
   ) {
     this.#read = position;
     this.stream = new Stream(options.limits, position);
+    this.#loop = new Loop(() => this.#step(), options);
     this.#loop.run();
   }
 
@@ -80,8 +82,8 @@ interface Waiting {
 /** A session's own stream: this node appends what the server says to all, and writes what anybody has appended. */
 export class HeldOwn implements StreamLog {
   stream: Stream;
-  /** It is known where its copy begins. */
-  #hasBegun = false;
+  /** Where its copy begins, once that is known. */
+  #start: number | undefined;
   /** The last notice that was looked up for this stream alone. */
   caughtUpTo = Infinity;
   /** How often this node has asked to hold it: what was found out before the last time is nothing to go by. */
@@ -97,16 +99,17 @@ export class HeldOwn implements StreamLog {
   #appended = 0;
   /** Heard while the notices before them are still being looked up. */
   #early: Waiting[] | undefined = [];
-  readonly #loop = new Loop(() => this.#step());
+  readonly #loop: Loop;
 
   constructor(readonly options: HeldOptions) {
     this.#read = 0;
     this.stream = this.#open(0);
+    this.#loop = new Loop(() => this.#step(), options);
   }
 
   /** Nobody reads it here, and nobody is about to. */
   get isUnused(): boolean {
-    return !this.#hasBegun && this.#opening === 0;
+    return this.#start === undefined && this.#opening === 0;
   }
 
   /** Hold it from now on, on this node. @returns Undefined if there is no such stream, or it has not got as far as `after`. */
@@ -129,13 +132,13 @@ export class HeldOwn implements StreamLog {
    * @returns True the first time: then what was said before is still to be looked up.
    */
   begin(after: number | undefined, written: number): boolean {
-    const { stream } = this;
-    const isFirst = !this.#hasBegun;
-    this.#hasBegun = true;
+    const start = this.#start;
     // Another node may have held it meanwhile, and gone further.
-    const isUsable = after === undefined ? written <= stream.position : stream.startsBy(after) && stream.reaches(after);
-    if (isFirst || !isUsable) this.#restart(after ?? written);
-    return isFirst;
+    const isUsable =
+      start !== undefined &&
+      (after === undefined ? written <= this.stream.position : after >= start && this.stream.reaches(after));
+    if (!isUsable) this.#restart(after ?? written);
+    return start === undefined;
   }
 
   #open(position: number): Stream {
@@ -147,6 +150,7 @@ export class HeldOwn implements StreamLog {
 
   #restart(position: number): void {
     const previous = this.stream;
+    this.#start = position;
     this.stream = this.#open(position);
     previous.leave();
     this.#loop.run();

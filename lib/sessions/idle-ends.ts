@@ -1,4 +1,5 @@
 /** Sessions of a shared store that have ended by being idle: told by whichever node is first, whoever opened them. */
+import { Loop } from './loop';
 import type { SharedPart } from './shared-store';
 
 /** Ends are looked for at least so often. */
@@ -11,39 +12,35 @@ export interface IdleEndsOptions {
   readonly shared: Pick<SharedPart, 'endIdle'>;
   readonly idleMs: number;
   readonly onEnd: (record: { id: string; principal: string | undefined }) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 /** Owns a timer; ends with {@link IdleEnds.end}. */
 export class IdleEnds {
   readonly #options: IdleEndsOptions;
   readonly #timer: NodeJS.Timeout;
-  #looking = false;
-  #ended = false;
+  readonly #loop: Loop;
 
   constructor(options: IdleEndsOptions) {
     this.#options = options;
+    // Where it fails, the next time will do.
+    this.#loop = new Loop(() => this.#look(), { onError: options.onError, maxAttempts: 1 });
     const everyMs = Math.max(20, Math.min(maxIntervalMs, options.idleMs / 4));
-    this.#timer = setInterval(() => void this.#look(), everyMs).unref();
+    this.#timer = setInterval(() => {
+      if (!this.#loop.busy) this.#loop.run();
+    }, everyMs).unref();
   }
 
   async #look(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
-    try {
-      for (let batches = 0; batches < maxBatches && !this.#ended; batches += 1) {
-        const { ended, more } = await this.#options.shared.endIdle();
-        for (const record of ended) this.#options.onEnd(record);
-        if (!more) break;
-      }
-    } catch {
-      // The store has said what is wrong with it; the next time will do.
-    } finally {
-      this.#looking = false;
+    for (let batches = 0; batches < maxBatches && !this.#loop.ended; batches += 1) {
+      const { ended, more } = await this.#options.shared.endIdle();
+      for (const record of ended) this.#options.onEnd(record);
+      if (!more) return;
     }
   }
 
   end(): void {
-    this.#ended = true;
+    this.#loop.end();
     clearInterval(this.#timer);
   }
 }

@@ -1,4 +1,6 @@
 /** What all nodes tell each other's clients: each notice once, in one order, none missing. */
+import { UnavailableError } from '../protocol/errors';
+import { Loop } from './loop';
 import type { SharedNotice, SharedStreams } from './shared-store';
 
 /** Notices that wait while the store is away. */
@@ -15,49 +17,56 @@ export interface NodeNoticesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Owns what waits to be told, bounded; nothing of it has an end but the process's. */
+/** Owns what waits to be told, bounded, and goes on trying until {@link NodeNotices.end}. */
 export class NodeNotices {
   readonly #options: NodeNoticesOptions;
   readonly #outbox: SharedNotice[] = [];
   /** How many have left the outbox: the store takes none twice. */
-  #told = 0;
-  #sending = false;
+  #sent = 0;
+  readonly #sending: Loop;
   /** The last that was delivered. */
   #lastSeq: number | undefined;
   /** The first that was heard, before anything was looked up. */
   #firstHeard: number | undefined;
-  #catchingUp = false;
-  #again = false;
-  #behind = true;
+  readonly #lookingUp: Loop;
 
   constructor(options: NodeNoticesOptions) {
     this.#options = options;
+    const { onError } = options;
+    this.#sending = new Loop(() => this.#send(), { onError, maxAttempts: Infinity });
+    this.#lookingUp = new Loop(() => this.#lookUp(), { onError, maxAttempts: Infinity });
   }
 
   /** Tell all nodes. Waits while the store is away; of one key the latest. */
   publish(notice: SharedNotice): void {
+    if (this.#sending.ended) return;
     const { mergeKey } = notice;
     // The first may be on its way.
     if (mergeKey !== undefined && this.#outbox.slice(1).some((other) => other.mergeKey === mergeKey)) return;
     if (this.#outbox.length >= maxOutbox)
       return this.#options.onError(new Error('A notice is lost: too many wait for the session store'));
     this.#outbox.push(notice);
-    if (!this.#sending) void this.#send();
+    this.#sending.run();
+  }
+
+  /** Settles when all nodes have been told. */
+  get told(): Promise<void> {
+    return this.#sending.idle;
   }
 
   async #send(): Promise<void> {
-    this.#sending = true;
-    while (this.#outbox.length > 0) {
+    while (this.#outbox.length > 0 && !this.#sending.ended) {
       try {
-        await this.#options.streams.publish(this.#outbox[0]!, this.#told + 1);
-        this.#told += 1;
-        this.#outbox.shift();
-      } catch {
-        // The next beat tries again. It may have been told all the same, and has its number for that.
-        break;
+        // It may have been told although that failed, and has its number for that.
+        await this.#options.streams.publish(this.#outbox[0]!, this.#sent + 1);
+      } catch (error) {
+        if (error instanceof UnavailableError) throw error;
+        // One that cannot be told keeps no other from it.
+        this.#options.onError(error);
       }
+      this.#sent += 1;
+      this.#outbox.shift();
     }
-    this.#sending = false;
   }
 
   /** One more, as it happens. Those of between that this node did not hear are looked up. */
@@ -65,53 +74,50 @@ export class NodeNotices {
     const last = this.#lastSeq;
     if (last === undefined) this.#firstHeard ??= seq;
     else if (seq <= last) return;
-    if (this.#catchingUp || this.#behind || last === undefined || seq > last + 1) return void this.catchUp();
-    this.#lastSeq = seq;
-    this.#options.deliver(seq, notice, from);
+    if (last === undefined || seq > last + 1 || this.#lookingUp.busy) return void this.catchUp();
+    this.#deliver(seq, notice, from);
   }
 
-  /** Messages may have been missed. */
-  async catchUp(): Promise<void> {
-    this.#again = true;
-    if (this.#catchingUp) return;
-    this.#catchingUp = true;
-    try {
-      while (this.#again) {
-        this.#again = false;
-        this.#behind = true;
-        await this.#lookUp();
-        this.#behind = false;
-      }
-    } catch {
-      // The store has said what is wrong with it; the next beat tries again.
-    } finally {
-      this.#catchingUp = false;
-    }
+  /** Messages may have been missed. Settles when none are. */
+  catchUp(): Promise<void> {
+    this.#lookingUp.run();
+    return this.#lookingUp.idle;
   }
 
   async #lookUp(): Promise<void> {
-    const { streams, deliver, prepare, onLost } = this.#options;
+    const { streams, prepare, onLost } = this.#options;
     await prepare();
     const last = this.#lastSeq;
     const { seq: newest, notices, lost } = await streams.noticesSince(last ?? 0);
+    if (this.#lookingUp.ended) return;
     if (last !== undefined && newest < last) {
-      // It was emptied, and counts from the start again.
+      // The store has forgotten the latest: what it says from now on is new.
       this.#lastSeq = 0;
-      this.#again = true;
-      return;
+      return this.#lookingUp.run();
     }
-    this.#lastSeq = newest;
     if (last !== undefined && lost > last) onLost(lost);
     for (const { seq, notice, from } of notices) {
       // Of what was said before this node began, only the changes: to hear of one twice does no harm.
       if (last === undefined && notice.mergeKey === undefined && seq < (this.#firstHeard ?? Infinity)) continue;
-      deliver(seq, notice, from);
+      this.#deliver(seq, notice, from);
+    }
+    this.#lastSeq = newest;
+  }
+
+  /** Whoever fails to hear one hears the next. */
+  #deliver(seq: number, notice: SharedNotice, from: string): void {
+    this.#lastSeq = seq;
+    try {
+      this.#options.deliver(seq, notice, from);
+    } catch (error) {
+      this.#options.onError(error);
     }
   }
 
-  /** Try again what the store had no time for. */
-  beat(): void {
-    if (!this.#sending && this.#outbox.length > 0) void this.#send();
-    if (this.#behind) void this.catchUp();
+  /** What is not told by now is not told by this node. */
+  end(): void {
+    this.#sending.end();
+    this.#lookingUp.end();
+    this.#outbox.length = 0;
   }
 }

@@ -1,17 +1,15 @@
 /** The replies' streams of one node of many: those it writes, and those of other nodes that are read here. */
-import { setTimeout as delay } from 'node:timers/promises';
-import { UnavailableError } from '../protocol/errors';
 import type { RequestId } from '../protocol/types';
 import { HeldReply } from './held-streams';
 import type { HeldOptions } from './held-streams';
 import { ReplyLog } from './reply-log';
+import { retryFor } from './retry-for';
 import type { Session } from './session';
 import type { HeldStream, NodeMessage, SharedPart } from './shared-store';
 import type { Stream, StreamLimits } from './stream';
 
-/** How long a node may take to tell what its client has seen, before that is told to come back; and how often it is looked for. */
+/** How long a node may take to tell what its client has seen, before that is told to come back. */
 const patienceMs = 1_000;
-const retryMs = 50;
 
 /** What a client has seen of a reply. */
 type Position = Omit<Extract<NodeMessage, { kind: 'unsaid' }>, 'kind'>;
@@ -27,6 +25,7 @@ export interface NodeRepliesOptions {
   readonly limits: StreamLimits;
   /** What a copy of a stream needs. @param drop Called when nothing is to be held any more. */
   readonly held: (session: Session, drop: () => void) => HeldOptions;
+  readonly onError: (error: unknown) => void;
 }
 
 /** Owns logs and copies; each goes with its stream or session, all of them with {@link NodeReplies.end}. */
@@ -34,7 +33,7 @@ export class NodeReplies {
   readonly #options: NodeRepliesOptions;
   /** What this node writes, until all of it is told. */
   readonly #logs = new Map<string, ReplyLog>();
-  /** What is read here, until all of it is; from then on it is the session's. */
+  /** What is read here, until all of it is; from then on the session has it, for whoever is about to read the rest. */
   readonly #copies = new Map<string, HeldReply>();
   /** What the store is still to be told; each for a second at most. */
   readonly #waits = new Set<Wait>();
@@ -46,7 +45,7 @@ export class NodeReplies {
   /** Log what `stream` carries from now on. @returns Whether the store knows of it, once that is known. */
   log(session: Session, streamId: string, stream: Stream, requestIds: () => RequestId[]): Promise<boolean> {
     const key = keyOf(session, streamId);
-    const { shared, limits } = this.#options;
+    const { shared, limits, onError } = this.#options;
     const log = new ReplyLog({
       streams: shared.streams,
       id: session.record.id,
@@ -59,6 +58,7 @@ export class NodeReplies {
         session.dropStream(streamId);
       },
       onDone: () => void this.#logs.delete(key),
+      onError,
     });
     this.#logs.set(key, log);
     stream.log = log;
@@ -72,7 +72,7 @@ export class NodeReplies {
     const { streams } = this.#options.shared;
     const mine = this.#logs.get(key);
     const here = session.findStream(streamId);
-    if (here?.startsBy(after) === true && !this.#copies.has(key)) {
+    if (here !== undefined && !isCopy(here)) {
       if (mine?.taken === true && here.reaches(after)) {
         mine.takenBack = true;
         await streams.hold(id, streamId, 0);
@@ -99,24 +99,21 @@ export class NodeReplies {
   async #hold(id: string, streamId: string, after: number): Promise<HeldStream | undefined> {
     const { shared } = this.#options;
     const wait: Wait = { id, streamId, position: after, unsaid: false };
-    const giveUpAt = Date.now() + patienceMs;
     let seen = after;
     let asked = false;
     this.#waits.add(wait);
     try {
-      for (;;) {
+      return await retryFor(patienceMs, 'The stream cannot be resumed right now', async () => {
         const { unsaid } = wait;
         const held = await shared.streams.hold(id, streamId, seen);
         if (held === undefined || !('notYetTold' in held)) return held;
         if (unsaid) return undefined;
         // What is not told by now never will be; the call is answered by errors.
         if (!(await shared.streams.isAlive(held.owner))) seen = 0;
-        else if (Date.now() > giveUpAt) throw new UnavailableError('The stream cannot be resumed right now');
-        else {
+        else
           asked ||= await shared.send(held.owner, { kind: 'untold', id, streamId, position: after, by: shared.node });
-          await delay(retryMs, undefined, { ref: false });
-        }
-      }
+        return 'again';
+      });
     } finally {
       this.#waits.delete(wait);
     }
@@ -163,6 +160,7 @@ export class NodeReplies {
     const node = log?.takenBack === true ? await this.#holder(session, streamId, by) : by;
     if (node === this.#options.shared.node) return;
     const stream = session.findStream(streamId);
+    if (stream !== undefined && isCopy(stream)) return session.dropStream(streamId);
     if (log !== undefined) log.taken = true;
     stream?.attach({
       write: () => true,
@@ -241,6 +239,11 @@ export class NodeReplies {
     for (const log of this.#logs.values()) log.end();
     for (const copy of this.#copies.values()) copy.end();
   }
+}
+
+/** What is written here has a log, for as long as it is kept. */
+function isCopy(stream: Stream): boolean {
+  return stream.log === undefined;
 }
 
 function keyOf({ record: { id } }: Session, streamId: string): string {

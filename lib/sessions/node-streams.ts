@@ -3,6 +3,8 @@ import { UnavailableError } from '../protocol/errors';
 import type { RequestId } from '../protocol/types';
 import { HeldOwn } from './held-streams';
 import type { HeldOptions } from './held-streams';
+import { Failures } from './failures';
+import { Loop } from './loop';
 import { NodeNotices } from './node-notices';
 import { NodeReplies } from './node-replies';
 import { standaloneStreamId } from './session';
@@ -39,6 +41,8 @@ export class NodeStreams {
   /** Sessions whose streams are held, and whose records may have changed; each leaves when its own has been read. */
   readonly #stale = new Set<Session>();
   readonly #notices: NodeNotices;
+  readonly #beatFailures: Failures;
+  readonly #burials: Loop;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: NodeStreamsOptions) {
@@ -47,6 +51,7 @@ export class NodeStreams {
       shared: options.shared,
       limits: options.limits,
       held: (session, drop) => this.#held(session, drop),
+      onError: options.onError,
     });
     this.#notices = new NodeNotices({
       streams: options.shared.streams,
@@ -55,6 +60,9 @@ export class NodeStreams {
       onLost: (lost) => this.#failListeners(lost),
       onError: options.onError,
     });
+    void this.#notices.catchUp();
+    this.#beatFailures = new Failures(options.onError);
+    this.#burials = new Loop(() => this.#replies.buryDead(), { onError: options.onError, maxAttempts: 1 });
     this.#timer = setInterval(() => void this.#beat(), beatMs).unref();
     void this.#beat();
   }
@@ -129,7 +137,7 @@ export class NodeStreams {
   }
 
   #held(session: Session, drop: () => void): HeldOptions {
-    const { shared, limits, fail } = this.#options;
+    const { shared, limits, fail, onError } = this.#options;
     return {
       streams: shared.streams,
       session,
@@ -139,6 +147,7 @@ export class NodeStreams {
         drop();
         if (why === 'ended') void fail(session, 'expired');
       },
+      onError,
     };
   }
 
@@ -275,27 +284,29 @@ export class NodeStreams {
     if (from !== this.#options.shared.node) this.#options.hear(notice);
   }
 
+  /** One does not wait for another: the next may get through where this one does not. */
   async #beat(): Promise<void> {
-    const { streams } = this.#options.shared;
-    this.#notices.beat();
     this.#replies.keep();
     try {
-      await streams.beat();
-      await this.#replies.buryDead();
-    } catch {
-      // The store has said what is wrong with it; the next beat tries again.
+      await this.#options.shared.streams.beat();
+      this.#beatFailures.clear();
+      this.#burials.run();
+    } catch (error) {
+      this.#beatFailures.note(error);
     }
   }
 
-  /** Settles when what ran here is told, or after `graceMs`. */
+  /** Settles when what ran and was said here is told, or after `graceMs`. */
   async end(graceMs: number): Promise<void> {
     clearInterval(this.#timer);
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs)));
-    await Promise.race([this.#replies.told, tooLate]);
+    await Promise.race([Promise.all([this.#replies.told, this.#notices.told]), tooLate]);
     clearTimeout(timer);
     for (const own of this.#owns.values()) own.end();
     this.#replies.end();
+    this.#notices.end();
+    this.#burials.end();
   }
 }
 

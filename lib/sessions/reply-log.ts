@@ -1,15 +1,13 @@
 /** Tells the store what a reply's stream carries, so that any node can go on with it. */
+import { UnavailableError } from '../protocol/errors';
 import type { RequestId } from '../protocol/types';
-import { Pause } from './pause';
+import { Loop } from './loop';
 import type { SessionEvent, SharedStreams } from './shared-store';
 import type { StreamEvent, StreamLog } from './stream';
 
 /** Events in one command, and their bytes, at most; one goes however long it is. */
 const batchLimit = 100;
 const batchBytes = 1024 * 1024;
-
-/** Attempts in a row; the client that comes back later finds its stream broken off. */
-const maxAttempts = 120;
 
 /** How often the store is told that a call runs of which there is nothing else to tell. */
 const keepEveryMs = 15_000;
@@ -30,6 +28,7 @@ export interface ReplyLogOptions {
   readonly onAbandoned: () => void;
   /** All is told, or given up. */
   readonly onDone: (log: ReplyLog) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 /** One reply's. Commands follow each other; what comes meanwhile goes with the next. Ends with its stream, or its session. */
@@ -38,10 +37,9 @@ export class ReplyLog implements StreamLog {
   readonly #pending: PendingEvent[] = [];
   #pendingBytes = 0;
   #finished = false;
-  #over = false;
+  /** The store is to hear that the call runs, even if there is nothing else to tell. */
+  #isDue = true;
   #toldAt = Date.now();
-  readonly #pause = new Pause();
-  #running: Promise<void> | undefined;
   #isKnown = false;
   #settleKnown!: (known: boolean) => void;
   /** Settles when the store knows of the stream, so that any node can resume it; false: it never will. */
@@ -50,10 +48,13 @@ export class ReplyLog implements StreamLog {
   taken = false;
   /** It has been read here again after that. */
   takenBack = false;
+  readonly #loop: Loop;
 
   constructor(options: ReplyLogOptions) {
     this.#options = options;
-    this.#run();
+    // Given up, the client that comes back later finds its stream broken off.
+    this.#loop = new Loop(() => this.#tell(), { onError: options.onError, onGivenUp: () => this.end() });
+    this.#loop.run();
   }
 
   append({ position, json, bytes }: StreamEvent): void {
@@ -62,7 +63,7 @@ export class ReplyLog implements StreamLog {
     const { limit, limitBytes } = this.#options;
     while (this.#pending.length > 1 && (this.#pending.length > limit || this.#pendingBytes > limitBytes))
       this.#pendingBytes -= this.#pending.shift()!.bytes;
-    this.#run();
+    this.#loop.run();
   }
 
   /** What goes into one command. */
@@ -85,64 +86,53 @@ export class ReplyLog implements StreamLog {
 
   finish(): void {
     this.#finished = true;
-    this.#run();
+    this.#loop.run();
   }
 
   /** The call still runs: what the store has of it is to stay there. */
   keep(now: number): void {
-    if (now - this.#toldAt >= keepEveryMs) this.#run();
+    if (now - this.#toldAt < keepEveryMs) return;
+    this.#isDue = true;
+    this.#loop.run();
   }
 
   /** Give up what is not told yet. */
   end(): void {
-    this.#over = true;
-    this.#pause.end();
+    if (this.#loop.ended) return;
+    this.#loop.end();
+    this.#settleKnown(false);
+    this.#options.onDone(this);
   }
 
   /** Settles when everything so far is told. */
   get told(): Promise<void> {
-    return this.#running ?? Promise.resolve();
-  }
-
-  #run(): void {
-    if (this.#over) return;
-    this.#running ??= this.#tell().finally(() => {
-      this.#running = undefined;
-      if (this.#over) {
-        this.#settleKnown(false);
-        this.#options.onDone(this);
-      } else if (this.#pending.length > 0 || this.#finished) {
-        // It came between the last look and this, and has woken nobody.
-        this.#run();
-      }
-    });
+    return this.#loop.idle;
   }
 
   async #tell(): Promise<void> {
     const { streams, id, streamId, requestIds, onAbandoned } = this.#options;
     // The first event usually comes in the same turn.
     await new Promise(setImmediate);
-    for (let attempts = 0; attempts < maxAttempts && !this.#over;) {
-      const events = this.#take();
-      const finished = this.#finished && this.#pending.length === 0;
-      try {
-        const reply = await streams.appendReply(id, streamId, { events, requestIds: requestIds(), finished });
-        attempts = 0;
-        this.#toldAt = Date.now();
-        this.#isKnown = reply === 'told';
-        this.#settleKnown(this.#isKnown);
-        if (reply !== 'told' || finished) this.#over = true;
-        if (reply === 'abandoned') onAbandoned();
-        if (this.#over || (this.#pending.length === 0 && !this.#finished)) return;
-      } catch {
-        // The store has said what is wrong with it. What it has got already it will not take twice.
-        attempts += 1;
-        this.#putBack(events);
-        // That the call runs can be told the next time.
-        if (this.#isKnown && this.#pending.length === 0 && !this.#finished) return;
-        await this.#pause.wait();
-      }
+    if (this.#loop.ended || !(this.#isDue || this.#finished || this.#pending.length > 0)) return;
+    const events = this.#take();
+    const finished = this.#finished && this.#pending.length === 0;
+    let reply;
+    try {
+      reply = await streams.appendReply(id, streamId, { events, requestIds: requestIds(), finished });
+    } catch (error) {
+      // What the store has got already it will not take twice.
+      this.#putBack(events);
+      // That the call runs can be told the next time.
+      const canWait = this.#isKnown && !this.#finished && this.#pending.length === 0;
+      if (canWait && error instanceof UnavailableError) return;
+      throw error;
     }
-    this.#over = true;
+    this.#toldAt = Date.now();
+    this.#isDue = false;
+    this.#isKnown = reply === 'told';
+    this.#settleKnown(this.#isKnown);
+    if (reply === 'abandoned') onAbandoned();
+    if (reply !== 'told' || finished) this.end();
+    else if (this.#finished || this.#pending.length > 0) this.#loop.run();
   }
 }

@@ -77,6 +77,7 @@ export class SharedSessions implements LiveSessions {
         if (live !== undefined) this.#unload(live, 'idle');
         options.onEnd({ record }, 'idle');
       },
+      onError: options.onError,
     });
   }
 

@@ -20,7 +20,7 @@ export type NodeMessage =
   | { readonly kind: 'answer'; readonly id: string; readonly response: JsonRpcResponse }
   /** The client wants no answer to this call any more. */
   | { readonly kind: 'cancel'; readonly id: string; readonly requestId: RequestId; readonly reason: string }
-  /** Something the server says to everybody; `seq` counts all notices of all nodes, up from 1. */
+  /** Something the server says to everybody; `seq` counts all notices of all nodes, up from wherever a store begins. */
   | { readonly kind: 'notice'; readonly from: string; readonly seq: number; readonly notice: SharedNotice }
   /** A stream that this node holds has more to write. */
   | { readonly kind: 'wake'; readonly id: string; readonly streamId: string }

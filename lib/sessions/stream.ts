@@ -46,7 +46,6 @@ export class Stream {
   #written = 0;
   #waitingBytes = 0;
   #writtenBytes = 0;
-  readonly #start: number;
   #lastPosition: number;
   #waitingKeys: Set<string> | undefined;
   #sink: Sink | undefined;
@@ -59,7 +58,7 @@ export class Stream {
   /** @param position The message before the first. */
   constructor(limits: StreamLimits, position = 0) {
     this.#limits = limits;
-    this.#start = this.#lastPosition = position;
+    this.#lastPosition = position;
   }
 
   get attached(): boolean {
@@ -79,11 +78,6 @@ export class Stream {
   /** The position of the last message written, in case a client wants to resume right after it. */
   get position(): number {
     return this.#lastPosition - this.waiting;
-  }
-
-  /** Has it had all that came after this position? */
-  startsBy(position: number): boolean {
-    return this.#start <= position;
   }
 
   /** Has the stream got this far? */

@@ -4,7 +4,7 @@ import type { Cluster } from '../support/cluster';
 import { eventually } from '../support/eventually';
 import { createRedis, describeRedis } from '../support/redis';
 import type { Redis } from '../support/redis';
-import { legacySession, post } from '../support/wire';
+import { legacySession, modern, post } from '../support/wire';
 import type { LegacySession } from '../support/wire';
 
 describeRedis('Notices that a node has missed', () => {
@@ -80,6 +80,33 @@ describeRedis('Notices that a node has missed', () => {
     const stream = await get(1);
     says('to it');
     await stream.find(({ params }) => params?.data === 'to it');
+    stream.close();
+  });
+
+  it('are none because Redis has lost count of them', async () => {
+    const stream = await get(0);
+    const listening = await modern(cluster.nodes[0]!).stream('subscriptions/listen', {
+      notifications: { toolsListChanged: true },
+    });
+    const changes = () =>
+      listening.events.filter(({ message }) => message?.method === 'notifications/tools/list_changed').length;
+    const change = async () => {
+      const before = changes();
+      cluster.nodes[1]!.server.notifyToolsChanged();
+      await eventually(() => changes() > before);
+    };
+    for (let times = 0; times < 3; times += 1) await change();
+    says('before');
+    await stream.find(({ params }) => params?.data === 'before');
+    await redis.command('DEL', `{${cluster.prefix}}:seq`);
+    says('after');
+    await stream.find(({ params }) => params?.data === 'after');
+    await change();
+    await redis.command('FLUSHALL');
+    await change();
+    await change();
+    expect(changes()).toBe(6);
+    listening.close();
     stream.close();
   });
 });

@@ -1,4 +1,5 @@
 /** How the ends of idle sessions are looked for. */
+import { UnavailableError } from '../../lib/protocol/errors';
 import { IdleEnds } from '../../lib/sessions/idle-ends';
 
 describe('Ends of idle sessions', () => {
@@ -8,6 +9,7 @@ describe('Ends of idle sessions', () => {
   /** @param batches What the store finds: an error is thrown. */
   function look(batches: (string[] | Error)[], idleMs = 1_000_000) {
     const told: string[] = [];
+    const errors: unknown[] = [];
     let looks = 0;
     const ends = new IdleEnds({
       shared: {
@@ -20,8 +22,9 @@ describe('Ends of idle sessions', () => {
       },
       idleMs,
       onEnd: ({ id }) => told.push(id),
+      onError: (error) => errors.push(error),
     });
-    return { ends, told, looks: () => looks };
+    return { ends, told, errors, looks: () => looks };
   }
 
   it('are all told at once, however many batches they are', async () => {
@@ -41,7 +44,7 @@ describe('Ends of idle sessions', () => {
   });
 
   it('are looked for again when the store is back, and no more after the end', async () => {
-    const { ends, told, looks } = look([new Error('away'), ['a']]);
+    const { ends, told, errors, looks } = look([new UnavailableError('away'), ['a']]);
     await jest.advanceTimersByTimeAsync(10_000);
     expect(told).toEqual([]);
     await jest.advanceTimersByTimeAsync(10_000);
@@ -49,6 +52,18 @@ describe('Ends of idle sessions', () => {
     ends.end();
     await jest.advanceTimersByTimeAsync(30_000);
     expect(looks()).toBe(2);
+    expect(errors).toEqual([]);
+  });
+
+  it('say what is wrong if that is not a store that is away, once until it works again', async () => {
+    const [first, second] = [new TypeError('first'), new TypeError('second')];
+    const batches: (string[] | Error)[] = [first, first, []];
+    const { ends, errors } = look(batches);
+    await jest.advanceTimersByTimeAsync(30_000);
+    batches.push(second);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(errors).toEqual([first, second]);
+    ends.end();
   });
 
   it('are looked for more often where idle times are short', async () => {

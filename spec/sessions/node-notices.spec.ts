@@ -1,4 +1,5 @@
 /** What all nodes tell each other, with a store that can be away, and messages that do not arrive. */
+import { UnavailableError } from '../../lib/protocol/errors';
 import { NodeNotices } from '../../lib/sessions/node-notices';
 import type { SharedNotice } from '../../lib/sessions/shared-store';
 import { eventually } from '../support/eventually';
@@ -27,19 +28,23 @@ function createStore() {
       return store.seq;
     },
     async publish(notice: SharedNotice, count: number) {
-      if (store.away) throw new Error('away');
+      if (store.away) throw new UnavailableError('away');
       if (count > store.told) store.say(notice, 'a');
       store.told = Math.max(store.told, count);
-      if (store.mute) throw new Error('no answer in time');
+      if (store.mute) throw new UnavailableError('no answer in time');
     },
     async noticesSince(seq: number) {
       store.lookedUp.push(seq);
-      if (store.away) throw new Error('away');
+      if (store.away) throw new UnavailableError('away');
       return { seq: store.seq, lost: store.lost, notices: store.kept.filter((notice) => notice.seq > seq) };
     },
   };
   return store;
 }
+
+/** Nobody wants to hear this. */
+const poison = 'poison';
+const refused = new TypeError('cannot be delivered');
 
 describe('Notices of all nodes', () => {
   let store: ReturnType<typeof createStore>;
@@ -56,12 +61,16 @@ describe('Notices of all nodes', () => {
     lost = [];
     notices = new NodeNotices({
       streams: store,
-      deliver: (_seq, notice) => heard.push(dataOf(notice)),
+      deliver: (_seq, notice) => {
+        if (dataOf(notice) === poison) throw refused;
+        heard.push(dataOf(notice));
+      },
       prepare: () => prepare(),
       onLost: (seq) => lost.push(seq),
       onError: (error) => errors.push(error),
     });
   });
+  afterEach(() => notices.end());
 
   it('are heard as they happen, each once', async () => {
     await notices.catchUp();
@@ -114,10 +123,7 @@ describe('Notices of all nodes', () => {
     await eventually(() => store.lookedUp.length === 2);
     expect(heard).toEqual([]);
     store.away = false;
-    await eventually(() => {
-      notices.beat();
-      return store.seq === 3 && heard.length >= 2;
-    });
+    await eventually(() => store.seq === 3 && heard.length >= 2);
     expect(heard.slice(0, 2)).toEqual([1, 2]);
   });
 
@@ -126,27 +132,23 @@ describe('Notices of all nodes', () => {
     notices.publish(said('own'));
     await eventually(() => store.seq === 1);
     store.mute = false;
-    await eventually(() => {
-      notices.beat();
-      notices.publish(said('another'));
-      return store.seq >= 2;
-    });
+    notices.publish(said('another'));
+    await notices.told;
+    expect(store.seq).toBe(2);
     expect(store.kept.filter(({ notice }) => dataOf(notice) === 'own')).toHaveLength(1);
   });
 
   it('are not told before it is known whom they concern, however often that takes', async () => {
     await notices.catchUp();
-    const refused = new Error('away');
-    prepare = async () => Promise.reject(refused);
-    await notices.catchUp();
+    let times = 0;
+    prepare = async () => {
+      times += 1;
+      if (times < 3) throw new UnavailableError('away');
+    };
+    const caughtUp = notices.catchUp();
     notices.heard(store.say(said(1)), said(1), 'b');
-    await notices.catchUp();
     expect(heard).toEqual([]);
-    prepare = async () => undefined;
-    await eventually(() => {
-      notices.beat();
-      return heard.length === 1;
-    });
+    await caughtUp;
     notices.heard(store.say(said(2)), said(2), 'b');
     expect(heard).toEqual([1, 2]);
   });
@@ -170,6 +172,33 @@ describe('Notices of all nodes', () => {
     store.say(said('anew'));
     await notices.catchUp();
     expect(heard).toEqual(['anew']);
+  });
+
+  it('are all told but for the one that cannot be, and it is said which', async () => {
+    await notices.catchUp();
+    notices.heard(store.say(said(poison)), said(poison), 'b');
+    for (const text of ['1', poison, '2']) store.say(said(text));
+    notices.heard(store.say(said('3')), said('3'), 'b');
+    await eventually(() => heard.length === 3);
+    expect(heard).toEqual(['1', '2', '3']);
+    expect(errors).toEqual([refused, refused]);
+    notices.publish({ ...said('huge'), mergeKey: 'x' });
+    store.publish = async () => Promise.reject(refused);
+    notices.publish(said('cannot be encoded'));
+    await notices.told;
+    expect(errors).toEqual([refused, refused, refused]);
+  });
+
+  it('are not tried for after the end', async () => {
+    await notices.catchUp();
+    store.away = true;
+    notices.publish(said('too late'));
+    notices.end();
+    store.away = false;
+    notices.publish(said('even later'));
+    notices.heard(store.say(said(1)) + 1, said(1), 'b');
+    await notices.told;
+    expect([store.told, store.lookedUp.length, heard]).toEqual([0, 1, []]);
   });
 
   it('wait in a bounded number, and it is said that one is lost', () => {

@@ -1,4 +1,5 @@
 /** What a reply's stream carries, on its way to a store that can be away. */
+import { UnavailableError } from '../../lib/protocol/errors';
 import { ReplyLog } from '../../lib/sessions/reply-log';
 import type { StreamBatch } from '../../lib/sessions/shared-store';
 import { Stream } from '../../lib/sessions/stream';
@@ -13,14 +14,17 @@ describe('A reply’s log', () => {
   let abandoned: number;
   let attempts: number;
   let done: number;
+  let errors: unknown[];
+  let requestIds: () => number[];
   let stream: Stream;
   let log: ReplyLog;
   beforeEach(() => {
-    [told, away, reply, attempts, done, abandoned] = [[], false, 'told', 0, 0, 0];
+    requestIds = () => [7];
+    [told, away, reply, attempts, done, abandoned, errors] = [[], false, 'told', 0, 0, 0, []];
     const streams = {
       async appendReply(_id: string, _streamId: string, batch: StreamBatch) {
         attempts += 1;
-        if (away) throw new Error('away');
+        if (away) throw new UnavailableError('away');
         told.push(batch);
         return reply;
       },
@@ -29,11 +33,12 @@ describe('A reply’s log', () => {
       streams: streams as never, // what a log uses of them
       id: 'session',
       streamId: 'stream',
-      requestIds: () => [7],
+      requestIds: () => requestIds(),
       limit: 3,
       limitBytes: 1_000,
       onAbandoned: () => (abandoned += 1),
       onDone: () => (done += 1),
+      onError: (error) => errors.push(error),
     });
     stream = new Stream(limits);
     stream.log = log;
@@ -102,6 +107,22 @@ describe('A reply’s log', () => {
     await log.told;
     expect(attempts).toBe(told + 2);
     expect(texts()).toEqual([]);
+  });
+
+  it('says what is wrong where that is not the store', async () => {
+    expect(await log.known).toBe(true);
+    const wrong = new TypeError('requestIds is not what it should be');
+    requestIds = () => {
+      throw wrong;
+    };
+    stream.send('1');
+    stream.send('2');
+    await eventually(() => errors.length > 0);
+    requestIds = () => [7];
+    stream.finish();
+    await eventually(() => done === 1);
+    expect(errors).toEqual([wrong]);
+    expect(texts()).toEqual(['1', '2']);
   });
 
   it('gives up when its node does, and leaves no timer', async () => {

@@ -112,6 +112,26 @@ describe('Copies of shared sessions', () => {
     });
   });
 
+  it('are left when what was said last is told', async () => {
+    let tell = () => undefined as void;
+    const publish = jest.fn(() => new Promise<void>((resolve) => (tell = resolve)));
+    const { sessions } = create({}, { streams: { publish } });
+    const notice = (data: string) => ({ message: { jsonrpc: '2.0' as const, method: 'm', params: { data } } });
+    for (const text of ['first', 'last']) sessions.publish(notice(text));
+    let isOver = false;
+    const ending = sessions.endAll('shutdown').then(() => (isOver = true));
+    for (const times of [1, 2]) {
+      await jest.advanceTimersByTimeAsync(0);
+      expect([publish.mock.calls.length, isOver]).toEqual([times, false]);
+      tell();
+    }
+    await ending;
+    sessions.publish(notice('too late'));
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(publish).toHaveBeenCalledTimes(2);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   describe('that are swept', () => {
     it('are all looked for, together and once at a time, although the store fails for one', async () => {
       let failing: string | undefined;
