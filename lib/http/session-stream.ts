@@ -82,7 +82,7 @@ function notResumable(): HttpError {
 
 /** @throws {HttpError} 409 while the newer of two live streams has just won. */
 function checkLeapfrog(session: Session, stream: Stream): void {
-  if (!stream.read) return;
+  if (!stream.isRead) return;
   const now = Date.now();
   if (now - (session.replacedAt ?? -Infinity) < noLeapfrogMs)
     throw new HttpError(409, ErrorCode.InvalidRequest, 'Another stream of this session is open');

@@ -1,6 +1,7 @@
 /** Sessions in Redis: any process answers any request. */
 import { nanoid } from 'nanoid';
 import { UnavailableError } from '../protocol/errors';
+import { standaloneStreamId } from '../sessions/session';
 import type { NodeMessage, Opening, SharedPart, SharedSettings } from '../sessions/shared-store';
 import type { SessionRecord, SessionStore } from '../sessions/session-store';
 import { Connection } from './connection';
@@ -177,7 +178,8 @@ export class RedisSessionStore implements SessionStore {
   }
 
   #sessionKeys(id: string): string[] {
-    return [this.#keys.session(id), this.#keys.stream(id, '0'), this.#keys.streamState(id, '0')];
+    const { session, stream, streamState } = this.#keys;
+    return [session(id), stream(id, standaloneStreamId), streamState(id, standaloneStreamId)];
   }
 
   /** A session whose data is none of ours has ended, as far as anybody can tell. */

@@ -1,13 +1,11 @@
 /** Streams and notices in Redis: what one node does so that all others can go on with it. */
 import { ErrorCode, errorResponse } from '../protocol/errors';
+import { standaloneStreamId } from '../sessions/session';
 import type { SessionEvent, SharedNotice, SharedSettings, SharedStreams, StreamBatch } from '../sessions/shared-store';
 import type { Connection } from './connection';
 import type { Keys } from './keys';
-import { abandonReply, appendOwn, appendReply, beat, holderOf, holdStream, isBeating } from './stream-scripts';
+import { abandonReply, appendStandalone, appendReply, beat, holderOf, holdStream, isBeating } from './stream-scripts';
 import { noticesSince, publishNotice, readStream } from './stream-scripts';
-
-/** The session's own stream: what no reply carries. */
-const ownStreamId = '0';
 
 /** A node that has shown no sign of life for this long is gone. */
 const aliveMs = 6_000;
@@ -78,9 +76,9 @@ export function createRedisStreams(
       return reply === -2 ? 'abandoned' : 'told';
     },
 
-    async appendOwn(id, { events, writer, before }, read, written) {
+    async appendStandalone(id, { events, writer, before }, read, written) {
       const { idleMs, streamLimit, streamBytes } = settings();
-      const appending = redis.run(appendOwn, keysOf(id, ownStreamId), [
+      const appending = redis.run(appendStandalone, keysOf(id, standaloneStreamId), [
         node,
         idleMs,
         streamLimit,
@@ -98,12 +96,12 @@ export function createRedisStreams(
 
     async hold(id, streamId, after) {
       const { idleMs, streamLimit } = settings();
-      const isOwn = streamId === ownStreamId;
+      const isStandalone = streamId === standaloneStreamId;
       const taken = JSON.stringify({ kind: 'taken', id, streamId, by: node });
       const holding = redis.run(
         holdStream,
         [keys.session(id), keys.streamState(id, streamId)],
-        [node, isOwn ? 1 : 0, idleMs, keys.nodeChannel, taken, after, streamLimit],
+        [node, isStandalone ? 1 : 0, idleMs, keys.nodeChannel, taken, after, streamLimit],
       );
       const reply = (await readable(holding, [])) as string[]; // as the script returns it
       if (reply.length === 0) return undefined;

@@ -61,13 +61,13 @@ return 1
 `);
 
 /**
- * The node that holds a session's own stream appends to it, says how far it has written, and reads what it has not.
+ * The node that holds a session's standalone stream appends to it, says how far it has written, and reads what it has not.
  * What its writer has appended is not appended twice, nor a notice that is in already.
  * KEYS: session, events, state. ARGV: node, idleMs, limit, bytes, position read, position written, writer, how many of
  * its events are in already, notice's number, text, key, …
  * Returns: -1 ended, -2 held elsewhere, or the events.
  */
-export const appendOwn = script(`
+export const appendStandalone = script(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
 local events, state = KEYS[2], KEYS[3]
 if redis.call('HGET', state, 'h') ~= ARGV[1] then return -2 end
@@ -99,7 +99,7 @@ return reply
 
 /**
  * Hold a stream from now on; who held it before is told. What has not got as far as the client has seen stays where it is.
- * KEYS: session, state. ARGV: node, 1 for the session's own stream, idleMs, prefix of nodes' channels, message, position
+ * KEYS: session, state. ARGV: node, 1 for the session's standalone stream, idleMs, prefix of nodes' channels, message, position
  * that the client has seen, messages that a node may have yet to tell.
  * Returns: owner, finished, last position, position written, last notice, 1 if it has been held before; the owner alone,
  * where it has to tell first; or nothing.
@@ -163,9 +163,16 @@ redis.call('PEXPIRE', state, ARGV[2])
 return 1
 `);
 
+/** A count that is lost goes on from the time in milliseconds: what nodes have heard had lower numbers. Needs: the counter. */
+const count = `
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  local time = redis.call('TIME')
+  redis.call('SET', KEYS[1], time[1] .. string.format('%03d', math.floor(time[2] / 1000)))
+end
+`;
+
 /**
  * Tell every node of a notice, and remember it: the latest of each key, and the last of those without. None is told twice.
- * A count that is lost goes on from the time in milliseconds: what nodes have heard had lower numbers.
  * KEYS: counter, latest of each key, the others, their state, how many of this node's have been told.
  * ARGV: channel, message up to the number, message after it, key or '', the notice, how many with a key, which of this
  * node's it is, how many without a key, their bytes, idleMs, node.
@@ -173,8 +180,7 @@ return 1
 export const publishNotice = script(`
 if tonumber(ARGV[7]) <= tonumber(redis.call('GET', KEYS[5]) or '0') then return 0 end
 redis.call('SET', KEYS[5], ARGV[7], 'PX', 600000)
-local time = redis.call('TIME')
-redis.call('SET', KEYS[1], time[1] .. string.format('%03d', math.floor(time[2] / 1000)), 'NX')
+${count}
 local seq = redis.call('INCR', KEYS[1])
 if ARGV[4] ~= '' then
   redis.call('ZADD', KEYS[2], seq, ARGV[5])
@@ -204,8 +210,9 @@ return seq
  * those with a key first, without their node.
  */
 export const noticesSince = script(`
+${count}
 local lost = redis.call('HGET', KEYS[4], redis.call('EXISTS', KEYS[3]) == 1 and 't' or 'l')
-local reply = { redis.call('GET', KEYS[1]) or '0', lost or '0' }
+local reply = { redis.call('GET', KEYS[1]), lost or '0' }
 for _, part in ipairs(redis.call('ZRANGE', KEYS[2], '(' .. ARGV[1], '+inf', 'BYSCORE', 'WITHSCORES')) do
   reply[#reply + 1] = part
   if #reply % 3 == 1 then reply[#reply + 1] = '' end

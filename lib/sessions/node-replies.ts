@@ -1,7 +1,7 @@
 /** The replies' streams of one node of many: those it writes, and those of other nodes that are read here. */
 import type { RequestId } from '../protocol/types';
-import { HeldReply } from './held-streams';
-import type { HeldOptions } from './held-streams';
+import type { HeldOptions } from './held-options';
+import { HeldReply } from './held-reply';
 import { ReplyLog } from './reply-log';
 import { retryFor } from './retry-for';
 import type { Session } from './session';

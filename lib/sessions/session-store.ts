@@ -18,7 +18,7 @@ export interface SessionRecord {
   logLevel: LoggingLevel | undefined;
   /** Resources whose changes the client wants to hear of. */
   subscriptions: readonly string[];
-  /** Where a store is shared: the node that reads the session's own stream. */
+  /** Where a store is shared: the node that reads the session's standalone stream. */
   readonly listensAt?: string;
   /** Where a store is shared: when it was last reported as in use, in milliseconds of the reporting node's `Date.now()`. */
   readonly reportedAt?: number;

@@ -30,9 +30,9 @@ export interface Elsewhere {
   cancel(id: RequestId, reason: unknown): Promise<void>;
   /** Let other nodes know what `stream` carries. @returns Whether they can resume it, once that is known. */
   log(streamId: string, stream: Stream, requestIds: () => RequestId[]): Promise<boolean>;
-  /** Ask on the session's own stream, wherever it is read. @returns False if it is read nowhere. */
+  /** Ask on the session's standalone stream, wherever it is read. @returns False if it is read nowhere. */
   ask(json: string): boolean;
-  /** Say something on the session's own stream. @returns False if this node does not hold it. */
+  /** Say something on the session's standalone stream. @returns False if this node does not hold it. */
   tell(json: string, mergeKey?: string): boolean;
 }
 
@@ -84,7 +84,7 @@ export class Session {
   /** Nothing runs, waits for an answer, or is open. */
   get isIdle(): boolean {
     if (this.callCount > 0 || (this.#questions?.size ?? 0) > 0) return false;
-    for (const stream of this.#streams?.values() ?? []) if (stream.read) return false;
+    for (const stream of this.#streams?.values() ?? []) if (stream.isRead) return false;
     return true;
   }
 
@@ -252,18 +252,18 @@ export class Session {
     const finished = (this.#finished ??= new Map());
     finished.set(id, now);
     if (finished.size <= maxFinishedStreams) return;
-    for (const oldest of [...finished.keys()]) if (finished.size > maxFinishedStreams) this.#dropStream(oldest);
+    for (const oldest of [...finished.keys()]) if (finished.size > maxFinishedStreams) this.#forgetFinished(oldest);
   }
 
   /** Forget the streams that finished before `before`. */
   dropFinished(before: number): void {
-    for (const [id, finishedAt] of this.#finished ?? []) if (finishedAt <= before) this.#dropStream(id);
+    for (const [id, finishedAt] of this.#finished ?? []) if (finishedAt <= before) this.#forgetFinished(id);
   }
 
-  #dropStream(id: string): void {
+  #forgetFinished(id: string): void {
     const stream = this.#streams?.get(id);
     // One that is being read right now goes when it has been.
-    if (stream?.read) return;
+    if (stream?.isRead) return;
     stream?.close();
     this.#finished?.delete(id);
     this.#streams?.delete(id);

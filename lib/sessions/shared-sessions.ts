@@ -3,6 +3,7 @@ import { nanoid } from 'nanoid';
 import type { RequestId } from '../protocol/types';
 import { forwardAnswer } from './forward-answer';
 import { IdleEnds } from './idle-ends';
+import { InUse } from './in-use';
 import { Session } from './session';
 import type { SessionEndReason } from './session';
 import type { SessionRecord } from './session-store';
@@ -11,12 +12,6 @@ import { evictableAfterMs } from './sessions';
 import { NodeStreams } from './node-streams';
 import type { NodeMessage, SharedNotice, SharedPart } from './shared-store';
 import type { Stream } from './stream';
-
-/** How often a session in use is reported to the store, at most, by all nodes together. */
-const touchIntervalMs = 30_000;
-
-/** A report that has failed is not tried again sooner. */
-const reportRetryMs = 5_000;
 
 /** A copy that nobody has used here for this long goes; the store keeps the session. */
 const unloadAfterMs = 60_000;
@@ -38,8 +33,7 @@ export interface SharedSessionsOptions extends SessionsOptions {
 export class SharedSessions implements LiveSessions {
   readonly #options: SharedSessionsOptions;
   readonly #live = new Map<string, Session>();
-  /** When the store was last told that a session is in use. */
-  readonly #touched = new WeakMap<Session, number>();
+  readonly #inUse: InUse;
   /** Settles when all records have been read again that have changed elsewhere. */
   #reloading: Promise<unknown> | undefined;
   #sweeping: Promise<void> | undefined;
@@ -49,12 +43,14 @@ export class SharedSessions implements LiveSessions {
   constructor(options: SharedSessionsOptions) {
     this.#options = options;
     const { shared, streamLimits, idleMs } = options;
+    this.#inUse = new InUse({ shared, idleMs, onExpired: (session) => this.#unload(session, 'expired') });
+    const { intervalMs } = this.#inUse;
     shared.join({
       maxSessions: options.maxSessions,
       maxSessionsPerPrincipal: options.maxSessionsPerPrincipal,
       // What is in use is reported now and then only, and must not end before its time for that. Stores count whole ones.
-      idleMs: Math.ceil(idleMs + this.#touchIntervalMs),
-      evictableAfterMs: Math.ceil(evictableAfterMs + this.#touchIntervalMs),
+      idleMs: Math.ceil(idleMs + intervalMs),
+      evictableAfterMs: Math.ceil(evictableAfterMs + intervalMs),
       streamLimit: streamLimits.historyLimit,
       streamBytes: streamLimits.historyBytes,
       historyMs: options.historyMs,
@@ -81,10 +77,6 @@ export class SharedSessions implements LiveSessions {
     });
   }
 
-  get #touchIntervalMs(): number {
-    return Math.min(touchIntervalMs, this.#options.idleMs / 4);
-  }
-
   get size(): number {
     return this.#live.size;
   }
@@ -104,7 +96,7 @@ export class SharedSessions implements LiveSessions {
     for (const id of evicted) this.#end(id, 'evicted').catch(this.#options.onError);
     if (!opened) return undefined;
     const session = this.#add(record);
-    this.#touched.set(session, Date.now());
+    this.#inUse.isKnown(session, Date.now());
     return session;
   }
 
@@ -125,7 +117,7 @@ export class SharedSessions implements LiveSessions {
     session.record = record;
     const now = Date.now();
     session.lastActiveAt = now;
-    this.#touch(session, now);
+    this.#inUse.touch(session, now);
     return session;
   }
 
@@ -168,10 +160,11 @@ export class SharedSessions implements LiveSessions {
 
   async #sweep(now: number): Promise<void> {
     const idle: Session[] = [];
+    const idleMs = this.#options.idleMs + this.#inUse.intervalMs;
     for (const session of this.#live.values()) {
       const idleForMs = now - session.lastActiveAt;
-      if (!session.isIdle) this.#touch(session, now);
-      else if (idleForMs >= this.#options.idleMs + this.#touchIntervalMs) idle.push(session);
+      if (!session.isIdle) this.#inUse.touch(session, now);
+      else if (idleForMs >= idleMs) idle.push(session);
       else if (idleForMs >= unloadAfterMs && !session.isHeld) {
         this.#live.delete(session.record.id);
         this.#streams.forget(session);
@@ -229,29 +222,6 @@ export class SharedSessions implements LiveSessions {
     session.end(reason);
   }
 
-  /** Report a session as in use, unless that was done lately, here or on another node. */
-  #touch(session: Session, now: number): void {
-    const reportedAt = [this.#touched.get(session), session.record.reportedAt];
-    // A time to come is of a clock that is not to be trusted.
-    if (reportedAt.some((at = NaN) => at <= now && now - at < this.#touchIntervalMs)) return;
-    this.#report(session, now);
-  }
-
-  /** Without waiting: it is the next request that needs to know. */
-  #report(session: Session, now: number): void {
-    this.#touched.set(session, now);
-    this.#options.shared.touch(session.record).then(
-      (alive) => {
-        if (!alive) this.#unload(session, 'expired');
-      },
-      // The store has said what is wrong; a request or sweep tries again, in a while.
-      () => {
-        const waitMs = Math.min(reportRetryMs, this.#touchIntervalMs);
-        this.#touched.set(session, now - this.#touchIntervalMs + waitMs);
-      },
-    );
-  }
-
   #hear(message: NodeMessage): void {
     const session = 'id' in message ? this.#live.get(message.id) : undefined;
     switch (message.kind) {
@@ -274,10 +244,7 @@ export class SharedSessions implements LiveSessions {
         session?.cancelHere(message.requestId as RequestId, message.reason);
         return;
       case 'resync':
-        for (const live of this.#live.values()) {
-          this.#touched.delete(live);
-          if (!live.isIdle) this.#report(live, Date.now());
-        }
+        for (const live of this.#live.values()) this.#inUse.again(live, Date.now());
     }
     this.#streams.receive(message, session);
   }

@@ -38,9 +38,9 @@ export type NodeMessage =
   | { readonly kind: 'unsaid'; readonly id: string; readonly streamId: string; readonly position: number }
   /** The call of a reply that this node reads closes its connection, after the message at `position`. */
   | { readonly kind: 'letGo'; readonly id: string; readonly streamId: string; readonly position: number }
-  /** A question for the client, on the session's own stream, which this node reads. */
+  /** A question for the client, on the session's standalone stream, which this node reads. */
   | { readonly kind: 'ask'; readonly id: string; readonly json: string }
-  /** A question of this node could not be put: the session's own stream is read nowhere. */
+  /** A question of this node could not be put: the session's standalone stream is read nowhere. */
   | { readonly kind: 'notAsked'; readonly id: string; readonly question: string }
   /** Is this node there? */
   | { readonly kind: 'ping' }
@@ -89,15 +89,15 @@ export interface StreamBatch {
 
 /** A stream that this node holds from now on. */
 export interface HeldStream {
-  /** The node that appends to it; none for the session's own. */
+  /** The node that appends to it; none for a standalone one. */
   readonly owner: string | undefined;
   readonly finished: boolean;
   readonly last: number;
-  /** The session's own: how far the node that held it has written. */
+  /** A standalone one: how far the node that held it has written. */
   readonly written: number;
   /** The last notice that is in it. */
   readonly seq: number;
-  /** The session's own: it has been read before. */
+  /** A standalone one: it has been read before. */
   readonly listened: boolean;
 }
 
@@ -107,8 +107,8 @@ export interface NotYetTold {
   readonly notYetTold: true;
 }
 
-/** What a node adds to a session's own stream. */
-export interface OwnBatch {
+/** What a node adds to a session's standalone stream. */
+export interface StandaloneBatch {
   readonly events: readonly { readonly seq: number; readonly json: string; readonly mergeKey?: string | undefined }[];
   /** Unguessable; the same for all batches of one holder. */
   readonly writer: string;
@@ -139,8 +139,13 @@ export interface SharedStreams {
    * @returns Whether it is told; not if the session has ended, or this node was taken for dead and the call is answered.
    */
   appendReply(id: string, streamId: string, batch: StreamBatch): Promise<'told' | 'ended' | 'abandoned'>;
-  /** To the session's own stream, by the node that holds it. @returns What has been appended after `read`. */
-  appendOwn(id: string, batch: OwnBatch, read: number, written: number): Promise<SessionEvent[] | 'ended' | 'taken'>;
+  /** To the session's standalone stream, by the node that holds it. @returns What has been appended after `read`. */
+  appendStandalone(
+    id: string,
+    batch: StandaloneBatch,
+    read: number,
+    written: number,
+  ): Promise<SessionEvent[] | 'ended' | 'taken'>;
   /**
    * Hold a stream on this node. Where that is not possible, whoever holds it goes on.
    *

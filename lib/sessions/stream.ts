@@ -66,7 +66,7 @@ export class Stream {
   }
 
   /** Somebody reads, as far as can be told. */
-  get read(): boolean {
+  get isRead(): boolean {
     return this.#sink !== undefined && this.#sink.dead !== true;
   }
 

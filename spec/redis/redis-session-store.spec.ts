@@ -267,7 +267,7 @@ describeRedis('The store in Redis', () => {
       await store!.update({ ...record, initialized: true });
       await store!.shared.streams.hold('a', '0', 0);
       const batch = { events: [{ seq: 1, json: '{}' }], writer: 'w', before: 0 };
-      await store!.shared.streams.appendOwn('a', batch, 0, 0);
+      await store!.shared.streams.appendStandalone('a', batch, 0, 0);
       expect([await store!.get('a'), await store!.shared.touch(record)]).toEqual([undefined, false]);
       expect(await redis.command('KEYS', `{caps:${prefix}*`)).toEqual([]);
       await eventually(() => hear.mock.calls.some(([{ kind }]) => kind === 'ended'));

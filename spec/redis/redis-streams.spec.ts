@@ -23,7 +23,7 @@ describeRedis('Streams in Redis', () => {
 
   const event = (json: string, seq = 0) => ({ seq, json });
   const append = (events: ReturnType<typeof event>[], before: number, writer = 'w') =>
-    store.shared.streams.appendOwn('a', { events, writer, before }, 0, 0);
+    store.shared.streams.appendStandalone('a', { events, writer, before }, 0, 0);
   const texts = (events: unknown) => (events as { json: string }[]).map(({ json }) => json);
 
   it('take what a writer appends once, however often it says so', async () => {
@@ -44,7 +44,7 @@ describeRedis('Streams in Redis', () => {
     await redis.command('HSET', state, 'p', '1', 'm', 'w 1');
     await redis.command('XTRIM', `{streams:${made}:a}:e:0`, 'MAXLEN', '0');
     const own = { events: [event('4')], writer: 'w', before: 3 };
-    expect(await store.shared.streams.appendOwn('a', own, 3, 3)).toMatchObject([{ position: 4, json: '4' }]);
+    expect(await store.shared.streams.appendStandalone('a', own, 3, 3)).toMatchObject([{ position: 4, json: '4' }]);
   });
 
   it('are held by one node, and say whether they have been held before', async () => {

@@ -1,6 +1,6 @@
 /** Copies of shared sessions on one node, with a store that fails. */
 import { UnavailableError } from '../../lib/protocol/errors';
-import { HeldReply } from '../../lib/sessions/held-streams';
+import { HeldReply } from '../../lib/sessions/held-reply';
 import { SharedSessions } from '../../lib/sessions/shared-sessions';
 import type { NodeMessage, SharedPart, SharedSettings } from '../../lib/sessions/shared-store';
 import type { SessionStore } from '../../lib/sessions/session-store';

@@ -1,77 +1,11 @@
-/** Streams of shared sessions that are read on this node: copies of what the store has, kept up with it. */
+/** A session's standalone stream that is read here: a copy of what the store has, kept up with it, and added to. */
 import { nanoid } from 'nanoid';
+import type { HeldOptions } from './held-options';
 import { Loop } from './loop';
 import { standaloneStreamId } from './session';
-import type { Session } from './session';
-import type { HeldStream, SharedStreams } from './shared-store';
+import type { HeldStream } from './shared-store';
 import { Stream } from './stream';
-import type { StreamLimits, StreamLog } from './stream';
-
-export interface HeldOptions {
-  readonly streams: SharedStreams;
-  readonly session: Session;
-  readonly limits: StreamLimits;
-  /** The client does not take what waits. */
-  readonly onFull: () => void;
-  /** Nothing is to be held any more: it was taken, or the session has ended. */
-  readonly onGone: (why: 'ended' | 'taken') => void;
-  readonly onError: (error: unknown) => void;
-}
-
-/** The rest of a reply whose call runs on another node, until all of it is here. */
-export class HeldReply {
-  readonly stream: Stream;
-  #read: number;
-  #letGoAt: number | undefined;
-  readonly #loop: Loop;
-
-  constructor(
-    readonly options: HeldOptions & { readonly onFinished: () => void },
-    readonly streamId: string,
-    readonly owner: string | undefined,
-    position: number,
-  ) {
-    this.#read = position;
-    this.stream = new Stream(options.limits, position);
-    this.#loop = new Loop(() => this.#step(), options);
-    this.#loop.run();
-  }
-
-  wake(): void {
-    this.#loop.run();
-  }
-
-  /** Close the connection after the message at `position`; the client comes back for the rest. */
-  letGo(position: number): void {
-    this.#letGoAt = position;
-    this.#loop.run();
-  }
-
-  end(): void {
-    this.#loop.end();
-    this.stream.leave();
-  }
-
-  async #step(): Promise<void> {
-    const { streams, session, onFull, onGone, onFinished } = this.options;
-    const { events, finished, isHeld } = await streams.read(session.record.id, this.streamId, this.#read);
-    if (this.#loop.ended) return;
-    if (!isHeld) return onGone('taken');
-    for (const event of events) {
-      if (!this.stream.put(event)) return onFull();
-      this.#read = event.position;
-    }
-    if (this.#letGoAt !== undefined && this.#read >= this.#letGoAt) {
-      this.#letGoAt = undefined;
-      this.stream.close();
-    }
-    if (events.length > 0) return this.#loop.run();
-    if (!finished) return;
-    this.#loop.end();
-    this.stream.finish();
-    onFinished();
-  }
-}
+import type { StreamLog } from './stream';
 
 interface Waiting {
   readonly seq: number;
@@ -79,8 +13,8 @@ interface Waiting {
   readonly mergeKey: string | undefined;
 }
 
-/** A session's own stream: this node appends what the server says to all, and writes what anybody has appended. */
-export class HeldOwn implements StreamLog {
+/** This node appends what the server says to all, and writes what anybody has appended. */
+export class HeldStandalone implements StreamLog {
   stream: Stream;
   /** Where its copy begins, once that is known. */
   #start: number | undefined;
@@ -209,8 +143,8 @@ export class HeldOwn implements StreamLog {
     const asked = this.#asked;
     const batch = this.#pending.slice(0, 100);
     const written = stream.position;
-    const own = { events: batch, writer: this.#writer, before: this.#appended };
-    const events = await streams.appendOwn(session.record.id, own, this.#read, written);
+    const added = { events: batch, writer: this.#writer, before: this.#appended };
+    const events = await streams.appendStandalone(session.record.id, added, this.#read, written);
     if (this.#loop.ended) return;
     // Perhaps this node holds it again by now.
     if (events === 'taken' && asked !== this.#asked) return this.#loop.run();
