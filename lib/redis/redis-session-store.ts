@@ -1,6 +1,7 @@
 /** Sessions in Redis: any process answers any request. */
 import { nanoid } from 'nanoid';
 import { UnavailableError } from '../protocol/errors';
+import { checkDuration } from '../settings';
 import { standaloneStreamId } from '../sessions/session';
 import type { NodeMessage, Opening, SharedPart, SharedSettings } from '../sessions/shared-store';
 import type { SessionRecord, SessionStore } from '../sessions/session-store';
@@ -44,9 +45,6 @@ const presets: SharedSettings = {
   hear() {},
   onError() {},
 };
-
-/** A timer can wait for no longer. */
-const longestMs = 2 ** 31 - 1;
 
 /**
  * An approval that was used is remembered for this much longer than it holds: a node whose clock is behind takes it for
@@ -234,9 +232,6 @@ export function redisSessions(options: RedisSessionsOptions): RedisSessionStore 
     throw new TypeError(
       `redisSessions: prefix must be letters, digits, "_", ":", "." and "-", got ${JSON.stringify(prefix)}`,
     );
-  if (!Number.isInteger(commandTimeoutMs) || commandTimeoutMs < 1 || commandTimeoutMs > longestMs)
-    throw new RangeError(
-      `redisSessions: commandTimeoutMs must be an integer from 1 to ${longestMs}, got ${commandTimeoutMs}`,
-    );
+  checkDuration('redisSessions: commandTimeoutMs', commandTimeoutMs);
   return new RedisSessionStore(options);
 }

@@ -92,6 +92,7 @@ export const callSuites: Readonly<Record<string, Different>> = {
     'end once each, run at most once and only after a yes, and leave neither timer nor listener': timers,
   },
   'authorizer/lists': {},
+  'authorizer/pages': {},
   'authorizer/reads': {},
   'clients/features': {},
   'clients/modern': {},
