@@ -71,6 +71,7 @@ export const streamSuites: Readonly<Record<string, Different>> = {
   },
   'http/sse': {},
   'http/stream-always': {},
+  'http/token-expiry': {},
   'sessions-at-once': {
     'are counted': counted,
     'leave no timer and no socket behind when the mount has closed': timers,
@@ -101,6 +102,7 @@ export const callSuites: Readonly<Record<string, Different>> = {
   'methods/arguments': {},
   'methods/logging': {},
   'methods/notices': {},
+  'methods/tool-failures': {},
   'protocol/batches': {},
   'protocol/cancellation': {},
   'protocol/envelope': {},
@@ -117,6 +119,7 @@ const before = 'what it is about is settled before a session is looked for';
 
 /** Suites that open sessions too, and are about what no other node has a part in. */
 export const apart: Readonly<Record<string, string>> = {
+  'http/answered-by-host': 'its store is one that waits',
   budget: 'how many functions a call on one node may run',
   'error-codes': before,
   'http/bearer-auth': before,
