@@ -5,7 +5,7 @@ import express from 'express';
 import { allowAll, bearerAuth, McpServer, mcpRouter, protectedResourceMetadata, validateOrigin } from 'express-mcp';
 import * as z from 'zod';
 
-const { PORT = '3005' } = process.env;
+const { PORT = '3009' } = process.env;
 const resource = `http://127.0.0.1:${PORT}/mcp`;
 
 // The app as it was, with whatever it has: sessions, templates, a dozen middlewares.

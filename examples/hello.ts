@@ -30,7 +30,10 @@ const getWeather = server.registerTool(
 const app = express();
 app.use('/mcp', mcpRouter(server));
 app.listen(port, '127.0.0.1', (error) => {
-  if (error) throw error;
+  if (error) {
+    process.exitCode = 1;
+    return console.error(`${error.message}\nAnother port: PORT=3001 npm start`);
+  }
   console.log(`MCP endpoint: ${url}\nTools: ${echo.name}, ${getWeather.name}\n`);
   console.log(`Call one:\n\n${curl(getWeather.name, { city: 'Paris' })}\n`);
   console.log('Only this machine is served until you decide who may call: new McpServer(…, { authorizer }).');

@@ -1,4 +1,4 @@
-// npm run build && node -r esbuild-register examples/jwt.ts
+// node -r esbuild-register examples/jwt.ts
 /** JWT access tokens of an OAuth authorization server; clients find it through the metadata and log in there. */
 import express from 'express';
 import { InvalidTokenError, McpServer, allowAll, bearerAuth, mcpRouter, protectedResourceMetadata } from 'express-mcp';
@@ -40,7 +40,7 @@ export function jwtVerifier({ issuer, audience, jwks }: JwtOptions): TokenVerifi
   };
 }
 
-const { PORT = '3000', ISSUER = 'https://auth.example.com/' } = process.env;
+const { PORT = '3010', ISSUER = 'https://auth.example.com/' } = process.env;
 const { RESOURCE = `http://127.0.0.1:${PORT}/mcp`, JWKS = new URL('.well-known/jwks.json', ISSUER).href } = process.env;
 
 const server = new McpServer({ name: 'jwt', version: '1.0.0' }, { authorizer: allowAll });
@@ -50,4 +50,7 @@ const app = express();
 const verify = jwtVerifier({ issuer: ISSUER, audience: RESOURCE, jwks: JWKS });
 app.use(protectedResourceMetadata({ authorizationServers: [ISSUER], resource: RESOURCE, scopes: ['mcp'] }));
 app.use('/mcp', bearerAuth({ verify, resource: RESOURCE, scopes: ['mcp'] }), mcpRouter(server));
-app.listen(Number(PORT), '127.0.0.1', () => console.log(`MCP on ${RESOURCE}, tokens from ${ISSUER}`));
+app.listen(Number(PORT), '127.0.0.1', (error) => {
+  if (error) throw error;
+  console.log(`MCP endpoint: ${RESOURCE}, for tokens from ${ISSUER}`);
+});

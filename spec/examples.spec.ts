@@ -17,7 +17,7 @@ describe.each(names)('the example %s', (name) => {
   });
 
   it('is started by the command in its first line', () => {
-    expect(commandOf(name)).toMatch(new RegExp(`^(npm run build && )?node -r esbuild-register examples/${name}\\.ts$`));
+    expect(commandOf(name)).toMatch(new RegExp(`^node -r esbuild-register examples/${name}\\.ts$`));
   });
 
   it('says in its second line what it shows', () => {
@@ -30,7 +30,21 @@ describe.each(names)('the example %s', (name) => {
     if (calls.length > 0) expect(text).toContain('PORT');
   });
 
+  it('does not announce an Express server that could not listen', () => {
+    // Express 5 calls back with the error, too.
+    for (const call of text.match(/\bapp\.listen\(.*/g) ?? []) expect(call).toMatch(/, \(error\) => \{$/);
+  });
+
   it('is run by a spec', () => {
     expect(specs.filter((spec) => spec.includes(`examples/${name}.ts`))).not.toEqual([]);
   });
+});
+
+it('has a port of its own in each example that listens', () => {
+  const texts = names.map((name) => readFileSync(path.join(root, 'examples', `${name}.ts`), 'utf8'));
+  const ports = texts
+    .filter((text) => text.includes('.listen('))
+    .map((text) => /PORT (?:\?\?|=) '?(\d+)/.exec(text)?.[1]);
+  expect(ports).not.toContain(undefined);
+  expect(new Set(ports).size).toBe(ports.length);
 });

@@ -5,6 +5,7 @@ import { endExamples, runExample, startExample } from '../support/example';
 import type { Example } from '../support/example';
 import { legacySession, modern, textOf } from '../support/wire';
 
+const advice = 'Another port: PORT=3001 npm start';
 let example: Example;
 
 beforeAll(async () => {
@@ -53,11 +54,10 @@ describe('the example hello', () => {
     expect(reply.response?.error?.message).toContain('"authorizer"');
   });
 
-  it('ends with an error, and no URL, when its port is taken', async () => {
+  it('says how to take another port, and no URL, when its port is taken', async () => {
     const { port } = new URL(example.url);
     const second = await runExample('hello', { PORT: port });
-    expect(await second.ended).not.toBe(0);
-    expect(second.output).toContain('EADDRINUSE');
-    expect(second.output).not.toContain('MCP endpoint');
+    expect(await second.ended).toBe(1);
+    expect(second.output).toBe(`listen EADDRINUSE: address already in use 127.0.0.1:${port}\n${advice}\n`);
   });
 });

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { runExample } from '../support/example';
 import { closeListeners, listen } from '../support/listen';
 import { modern, textOf } from '../support/wire';
 
@@ -55,7 +56,7 @@ beforeAll(async () => {
     stdio: [...stdio],
   });
   const [line] = (await once(example.stdout as NodeJS.EventEmitter, 'data')) as [Buffer];
-  expect(String(line)).toBe(`MCP on ${url}, tokens from ${issuer}\n`);
+  expect(String(line)).toBe(`MCP endpoint: ${url}, for tokens from ${issuer}\n`);
 }, 60_000);
 
 afterAll(async () => {
@@ -114,5 +115,12 @@ describe('the example jwt', () => {
     expect(challenge).toContain('scope="mcp"');
     const address = /resource_metadata="([^"]*)"/.exec(challenge)?.[1] ?? '';
     expect(await (await fetch(address)).json()).toMatchObject({ resource: url, authorization_servers: [issuer] });
+  });
+
+  it('announces nothing when its port is taken', async () => {
+    const second = await runExample('jwt', { PORT: new URL(url).port });
+    expect(await second.ended).toBe(1);
+    expect(second.output).toContain('EADDRINUSE');
+    expect(second.output).not.toContain('MCP endpoint');
   });
 });

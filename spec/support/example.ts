@@ -29,10 +29,10 @@ export function commandOf(name: string): string {
   return first.replace(/^\/\/ /, '');
 }
 
-/** Start an example on a free port, without waiting for anything. */
+/** Start an example on a free port, or on the one of `env`, without waiting for anything. */
 export async function runExample(name: string, env: NodeJS.ProcessEnv = {}, args: string[] = []): Promise<Example> {
   const [, ...words] = commandOf(name).split(' ');
-  const port = await freePort();
+  const port = env.PORT ?? (await freePort());
   const child = spawn(process.execPath, [...words, ...args], {
     cwd: root,
     // The runner's NODE_ENV is not what a reader has.
