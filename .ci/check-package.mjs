@@ -69,9 +69,21 @@ async function checkContents(tarball) {
   const wanted = ['package/LICENSE', 'package/README.md', 'package/CHANGELOG.md', 'package/dist/index.d.ts'];
   for (const file of wanted) expect(files.includes(file), `${file} is not in the tarball`);
   const astray = files.filter(
-    (file) => !wanted.includes(file) && !/^package\/(package\.json|dist\/.+\.(js|d\.ts))$/.test(file),
+    (file) =>
+      !wanted.includes(file) &&
+      !/^package\/(package\.json|dist\/.+\.(js|d\.ts)|docs\/[^/]+\.md|examples\/[^/]+\.ts)$/.test(file),
   );
   expect(astray.length === 0, `these do not belong in the tarball: ${astray.join(', ')}`);
+  // Who reads the pages in node_modules follows their links there.
+  const dead = [];
+  for (const page of files.filter((file) => file.endsWith('.md')).map((file) => path.posix.relative('package', file))) {
+    const text = await readFile(path.join(root, page), 'utf8');
+    for (const [, target] of text.matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)) {
+      const file = path.posix.join('package', path.posix.dirname(page), target);
+      if (!files.includes(file)) dead.push(`${page} links to ${target}`);
+    }
+  }
+  expect(dead.length === 0, `these links lead nowhere in the tarball: ${dead.join(', ')}`);
 }
 
 async function checkDependencies() {
@@ -188,7 +200,9 @@ async function main() {
     const { size } = await stat(tarball);
     expect(size < maxTarballBytes, `${size} bytes`);
   });
-  await check('the tarball holds the build and nothing else', () => checkContents(tarball));
+  await check('the tarball holds the build, the docs with what they link to, and nothing else', () =>
+    checkContents(tarball),
+  );
   await check(
     `at most ${maxDependencies} runtime dependencies, each with its reason in docs/design.md`,
     checkDependencies,

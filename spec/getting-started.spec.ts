@@ -3,7 +3,6 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
-import { connect } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { McpServer, mcpRouter } from 'express-mcp';
@@ -17,6 +16,33 @@ const run = promisify(execFile);
 let port: string;
 let server: ChildProcess;
 
+/** Section 4, done as it says: three lines of the server replaced, and nothing else. */
+function decided(): string {
+  const [first = '', , changed = ''] = blocks('ts');
+  const places = [
+    /^import .* from 'express-mcp';$/m,
+    /^(?:const tokens = .*\n)?const server = .*$/m,
+    /^app\.use\(.*$/m,
+  ];
+  return places.reduce((text, place) => {
+    const [line = ''] = place.exec(changed) ?? [];
+    expect([text.match(place)?.length, line]).toEqual([1, expect.stringContaining(' ')]);
+    return text.replace(place, () => line);
+  }, first);
+}
+
+function serve(block: string): Promise<void> {
+  const env = { ...process.env, NODE_ENV: undefined };
+  server = spawn(process.execPath, nodeArgs(block), { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  return untilListening();
+}
+
+async function end(): Promise<void> {
+  const ended = once(server, 'close');
+  server.kill();
+  await ended;
+}
+
 /** The page's blocks of a language, with our port in the place of 3000. */
 function blocks(language: string): string[] {
   const fence = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm');
@@ -29,32 +55,18 @@ function nodeArgs(block: string): string[] {
   return ['-r', 'esbuild-register', '-e', ts.transpile(block, options)];
 }
 
+/** Until it prints its URL. */
 async function untilListening(): Promise<void> {
-  for (;;) {
-    const socket = connect(Number(port), '127.0.0.1');
-    const isOpen = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (isOpen) return;
-    if (server.exitCode !== null) throw new Error(`The server ended with ${server.exitCode}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const [line] = await Promise.race([once(server.stdout!, 'data'), once(server, 'close')]);
+  expect(String(line)).toBe(`MCP endpoint: http://127.0.0.1:${port}/mcp\n`);
 }
 
 beforeAll(async () => {
   port = String(await freePort());
-  const env = { ...process.env, NODE_ENV: undefined };
-  server = spawn(process.execPath, nodeArgs(blocks('ts')[0]!), { cwd: root, env, stdio: 'inherit' });
-  await untilListening();
+  await serve(blocks('ts')[0]!);
 }, 60_000);
 
-afterAll(async () => {
-  const ended = once(server, 'close');
-  server.kill();
-  await ended;
-});
+afterAll(end);
 
 describe('docs/getting-started.md', () => {
   it('has a call by hand that gets the answer that it shows', async () => {
@@ -67,6 +79,23 @@ describe('docs/getting-started.md', () => {
   it('has a client that lists the tool and calls it', async () => {
     const { stdout } = await run(process.execPath, nodeArgs(blocks('ts')[1]!), { cwd: root });
     expect(stdout).toContain("[ 'get_weather' ]");
+    expect(stdout).toContain('Sunny in Paris');
+  }, 60_000);
+
+  it('has a login that the call by hand and the client get past with the token, and not without', async () => {
+    await end();
+    await serve(decided());
+    const line = blocks('sh').find((block) => block.startsWith('curl')) ?? '';
+    const header = /`-H '(Authorization: .*?)'`/.exec(page)?.[1] ?? '';
+    const call = async (more: string) =>
+      (await run('bash', ['-c', line.replace(' -d', `${more} -w '%{http_code}' -d`)])).stdout;
+    expect(await call('')).toMatch(/401$/);
+    expect(await call(` -H '${header}'`)).toMatch(/Sunny in Paris.*200$/s);
+
+    const options = /`(\{ requestInit: .*?)`/.exec(page)?.[1] ?? '';
+    const client = blocks('ts')[1]!.replace("/mcp')", `/mcp'), ${options}`);
+    expect(client).toContain(header.replace(/^.*: /, ''));
+    const { stdout } = await run(process.execPath, nodeArgs(client), { cwd: root });
     expect(stdout).toContain('Sunny in Paris');
   }, 60_000);
 
