@@ -1,5 +1,6 @@
 /** What is misspelt, or said to the wrong one, is not silently ignored. */
 import { bearerAuth, McpServer, mcpRouter } from 'express-mcp';
+import { join } from './support/memory';
 import { createServer } from './support/serve';
 
 // As from JavaScript, where nobody counts the keys.
@@ -43,6 +44,31 @@ it.each<[string, () => unknown, string]>([
 ])('%s says what is meant: %#', (_, make, message) => {
   expect(make).toThrow(TypeError);
   expect(make).toThrow(message);
+});
+
+describe('what a handler gets wrong', () => {
+  it.each<[string, (context: { elicit(...args: unknown[]): unknown }) => unknown, string]>([
+    [
+      'a question without a key',
+      (context) => context.elicit({ message: 'x', schema: {} }),
+      'the key is a string of your choice',
+    ],
+    ['a question without a schema', (context) => context.elicit('k', { message: 'x' }), 'has a schema or a url'],
+    ['a value without an outputSchema', () => ({ temperature: 3 }), 'to return a value, declare an outputSchema'],
+    ['a block without its array', () => ({ type: 'text', text: 'x' }), 'put a single block in an array'],
+  ])('is said to its author: %s', async (_, handler, message) => {
+    const errors: unknown[] = [];
+    const server = createServer(
+      (one) => one.registerTool('x', {}, (_args, context) => handler(context as Loose) as Loose),
+      {
+        errors,
+      },
+    );
+    const client = await join(server);
+    expect((await client.callTool('x')).error?.code).toBe(-32603);
+    client.close();
+    expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining(message) })]);
+  });
 });
 
 it('an option that is undefined is none', () => {

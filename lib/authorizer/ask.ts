@@ -45,6 +45,11 @@ export function canAsk({ requestMeta }: CallContext, feature: ClientFeature): bo
 /** The questions of handlers. */
 export const ask: Ask = {
   async elicit(context, key, question) {
+    const given: unknown = question;
+    if (!isObject(given) || (given.url === undefined && given.schema === undefined))
+      throw new TypeError(
+        'elicit(key, question): the key is a string of your choice, the question has a schema or a url',
+      );
     if ('url' in question) {
       const request = () => ({ method: 'elicitation/create' as const, params: pageParams(context, question) });
       return put(context, key, 'elicitation.url', request, parseElicitResult) as Promise<ElicitAnswer<unknown>>;

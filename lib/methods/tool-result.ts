@@ -61,8 +61,9 @@ function fullResult(tool: ToolEntry, value: Record<string, unknown>, revision: R
   if (isContent(content)) return { ...rest, content: contentFor(content, revision), ...structured };
   if (content === undefined && structuredContent !== undefined)
     return { ...rest, content: [text(JSON.stringify(structuredContent))], ...structured };
+  const cure = 'type' in value ? 'put a single block in an array' : 'to return a value, declare an outputSchema';
   throw new TypeError(
-    `tool "${tool.name}" returned an object that is no CallToolResult: its content must be an array of content blocks`,
+    `tool "${tool.name}" returned an object that is no CallToolResult: its content must be an array of content blocks; ${cure}`,
   );
 }
 
