@@ -1,4 +1,5 @@
 /** What is declared: tools, resources, templates, prompts, a provider. Schemas are made ready here, once. */
+import { checkPromptKeys, checkResourceKeys, checkToolKeys } from './declaration-keys';
 import type {
   Completer,
   PromptConfig,
@@ -19,8 +20,7 @@ import type { CompiledSchema, Schema } from './protocol/schema';
 import type { Prompt, PromptArgument, Resource, ResourceTemplate } from './protocol/types';
 import { parseUriTemplate } from './protocol/uri-template';
 import type { UriTemplate } from './protocol/uri-template';
-import { checkCacheHints, checkDuration, checkKeys } from './settings';
-import type { Keys } from './settings';
+import { checkCacheHints, checkDuration } from './settings';
 
 /** A tool made ready. */
 export interface ToolEntry {
@@ -101,39 +101,6 @@ export function checkName(kind: 'tool' | 'prompt' | 'resource', name: unknown): 
   throw new TypeError(`${kind} name ${JSON.stringify(name)}: must be ${rule}`);
 }
 
-const toolKeys: Keys<ToolConfig> = {
-  title: true,
-  description: true,
-  inputSchema: true,
-  outputSchema: true,
-  annotations: true,
-  sensitive: true,
-  icons: true,
-  stream: true,
-  timeoutMs: true,
-  _meta: true,
-};
-const toolHints = {
-  ...Object.fromEntries(
-    ['schema', 'input', 'parameters', 'params', 'paramsSchema', 'args', 'argsSchema', 'arguments'].map((key) => [
-      key,
-      'did you mean inputSchema?',
-    ]),
-  ),
-  output: 'did you mean outputSchema?',
-  timeout: 'did you mean timeoutMs?',
-  destructiveHint: 'it is one of annotations: { destructiveHint: true }',
-  readOnlyHint: 'it is one of annotations: { readOnlyHint: true }',
-};
-/** These alone: clients may know annotations that we do not. */
-const annotationHints: Readonly<Record<string, string>> = {
-  destructive: 'destructiveHint',
-  readOnly: 'readOnlyHint',
-  readonly: 'readOnlyHint',
-  idempotent: 'idempotentHint',
-  openWorld: 'openWorldHint',
-};
-
 /**
  * Make a tool ready.
  *
@@ -142,11 +109,7 @@ const annotationHints: Readonly<Record<string, string>> = {
  */
 export function createToolEntry(name: string, config: ToolConfig, handler: ToolEntry['handler']): ToolEntry {
   const owner = `tool "${name}"`;
-  checkKeys(owner, config, toolKeys, toolHints);
-  for (const key of Object.keys(config.annotations ?? {})) {
-    if (Object.hasOwn(annotationHints, key))
-      throw new TypeError(`${owner}: annotations.${key}: did you mean ${annotationHints[key]}?`);
-  }
+  checkToolKeys(owner, config);
   return makeToolEntry(name, config, handler);
 }
 
@@ -207,23 +170,10 @@ export function createProvidedEntry(tool: ProvidedTool, provider: ToolProvider):
   return entry;
 }
 
-const resourceKeys: Keys<ResourceConfig> = {
-  title: true,
-  description: true,
-  mimeType: true,
-  size: true,
-  annotations: true,
-  icons: true,
-  _meta: true,
-  complete: true,
-  list: true,
-  cache: true,
-};
-
 /** @throws {TypeError | RangeError} for what no resource can have, naming it. */
 function checkResource(name: string, config: ResourceConfig, handler: unknown): void {
   const { cache } = config;
-  checkKeys(`resource "${name}"`, config, resourceKeys, { mimetype: 'did you mean mimeType?' });
+  checkResourceKeys(`resource "${name}"`, config);
   if (typeof handler !== 'function') throw new TypeError(`resource "${name}": the handler must be a function`);
   checkCacheHints(`resource "${name}": cache`, cache);
 }
@@ -270,22 +220,10 @@ function checkCompleters(owner: string, completers: object | undefined, names: r
   }
 }
 
-const promptKeys: Keys<PromptConfig> = {
-  title: true,
-  description: true,
-  argsSchema: true,
-  complete: true,
-  icons: true,
-  _meta: true,
-};
-const promptHints = Object.fromEntries(
-  ['schema', 'inputSchema', 'arguments', 'args', 'parameters'].map((key) => [key, 'did you mean argsSchema?']),
-);
-
 /** Make a prompt ready. @throws {TypeError} if its schema cannot be expressed, or completes what is no argument. */
 export function createPromptEntry(name: string, config: PromptConfig, handler: PromptHandler): PromptEntry {
   const owner = `prompt "${name}"`;
-  checkKeys(owner, config, promptKeys, promptHints);
+  checkPromptKeys(owner, config);
   if (typeof handler !== 'function') throw new TypeError(`${owner}: the handler must be a function`);
   const { title, description, argsSchema, icons, _meta } = config;
   const input = compileArgumentsSchema(argsSchema as Schema | undefined, owner);
