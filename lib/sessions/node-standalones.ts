@@ -111,18 +111,11 @@ export class NodeStandalones {
     this.#options.shared.send(node, { kind: 'notAsked', id, question }).catch(() => undefined); // it runs out of time
   }
 
-  /** A message for this session's stream, if it is read here. */
-  tell(session: Session, json: string, mergeKey: string | undefined): boolean {
-    const standalone = this.#held.get(session.record.id);
-    standalone?.say({ seq: 0, json, mergeKey });
-    return standalone !== undefined;
-  }
-
   /** Wherever it is read. @returns False if that is nowhere; the node that finds out later says so. */
   ask(session: Session, json: string): boolean {
     const { id, listensAt } = session.record;
     const standalone = this.#held.get(id);
-    if (standalone !== undefined) return standalone.stream.attached && this.tell(session, json, undefined);
+    if (standalone !== undefined) return putTo(standalone, json);
     const { shared } = this.#options;
     if (listensAt === undefined || listensAt === shared.node) return false;
     shared.send(listensAt, { kind: 'ask', id, json }).then(
@@ -137,8 +130,7 @@ export class NodeStandalones {
   /** For another node. */
   asked(id: string, json: string, session: Session | undefined): void {
     const standalone = this.#held.get(id);
-    if (session !== undefined && standalone?.stream.attached === true) return void this.tell(session, json, undefined);
-    this.#notAsked(id, json);
+    if (session === undefined || standalone === undefined || !putTo(standalone, json)) this.#notAsked(id, json);
   }
 
   /** As where an inbox is full on one node. What is still being opened finds out for itself. */
@@ -181,6 +173,13 @@ export class NodeStandalones {
 
 function waitingOf(seq: number, { message, mergeKey }: SharedNotice) {
   return { seq, json: JSON.stringify(message), mergeKey };
+}
+
+/** @returns False if nobody reads it. */
+function putTo(standalone: HeldStandalone, json: string): boolean {
+  if (!standalone.stream.attached) return false;
+  standalone.say({ seq: 0, json, mergeKey: undefined });
+  return true;
 }
 
 /** A notification is none. */

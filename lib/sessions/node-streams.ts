@@ -88,11 +88,6 @@ export class NodeStreams {
     };
   }
 
-  /** A message for this session's standalone stream, if it is read here. */
-  tell(session: Session, json: string, mergeKey: string | undefined): boolean {
-    return this.#standalones.tell(session, json, mergeKey);
-  }
-
   /** Wherever it is read. @returns False if that is nowhere; the node that finds out later says so. */
   ask(session: Session, json: string): boolean {
     return this.#standalones.ask(session, json);

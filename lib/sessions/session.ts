@@ -32,8 +32,6 @@ export interface Elsewhere {
   log(streamId: string, stream: Stream, requestIds: () => RequestId[]): Promise<boolean>;
   /** Ask on the session's standalone stream, wherever it is read. @returns False if it is read nowhere. */
   ask(json: string): boolean;
-  /** Say something on the session's standalone stream. @returns False if this node does not hold it. */
-  tell(json: string, mergeKey?: string): boolean;
 }
 
 /** A session's messages that no reply carries: the standalone stream (GET). */

@@ -209,7 +209,6 @@ export class SharedSessions implements LiveSessions {
       cancel: (requestId, reason) => shared.broadcast({ kind: 'cancel', id, requestId, reason: String(reason) }),
       log: (streamId, stream, requestIds) => this.#streams.log(session, streamId, stream, requestIds),
       ask: (json) => this.#streams.ask(session, json),
-      tell: (json, mergeKey) => this.#streams.tell(session, json, mergeKey),
     };
     this.#live.set(id, session);
     return session;
