@@ -142,10 +142,11 @@ function isModern(message: unknown): boolean {
   return typeof meta === 'object' && meta !== null && 'io.modelcontextprotocol/protocolVersion' in meta;
 }
 
-function revisionOf({ headers, body, inSession }: Input): Revision | undefined {
-  const version = headers['MCP-Protocol-Version'];
+function revisionOf({ headers, body }: Input): Revision | undefined {
+  const { 'MCP-Protocol-Version': version, 'Mcp-Session-Id': sessionId } = headers;
   // A version that nobody speaks, without a session: refused as the newest revision refuses it.
-  const speaksNothing = version !== undefined && !inSession && !revisions.some((revision) => revision === version);
+  const isUnknown = version !== undefined && !revisions.some((revision) => revision === version);
+  const speaksNothing = isUnknown && sessionId === undefined;
   const speaksModern = isModern(parsed(body)) || version === modernRevision || speaksNothing;
   return speaksModern ? modernRevision : undefined;
 }
