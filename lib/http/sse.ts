@@ -77,10 +77,10 @@ export class SseSink implements Sink {
     });
     // A write to a socket that is gone fails; `close` says so.
     res.on('error', () => undefined);
-    res.flushHeaders();
     const { primeWith, retryMs } = options;
-    if (primeWith !== undefined)
-      this.#write(`${this.#id(primeWith)}${retryMs === undefined ? '' : `retry: ${retryMs}\n`}data: \n\n`);
+    if (primeWith === undefined) res.flushHeaders();
+    // In one piece with the head: whoever has that can come back, however soon this process dies.
+    else this.#write(`${this.#id(primeWith)}${retryMs === undefined ? '' : `retry: ${retryMs}\n`}data: \n\n`);
   }
 
   #id(position: number): string {

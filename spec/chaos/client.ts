@@ -29,6 +29,8 @@ export class ChaosClient {
   #reconnection = { maxRetries: 0 };
   /** Streams whose calls are over, by what their event ids begin with. */
   readonly #over = new Set<string>();
+  /** Calls whose answers broke off after their heads. */
+  readonly #cut = new Set<string>();
   #client: Client | undefined;
   #transport: StreamableHTTPClientTransport | undefined;
   #calls = 0;
@@ -81,7 +83,27 @@ export class ChaosClient {
     const response = await fetch(url, init);
     if (lastEventId !== null) this.#tally.countResumed(response.status);
     else if (init?.method === 'GET' && response.ok) this.listening = true;
-    return response;
+    const nonce = typeof init?.body === 'string' ? /"nonce":"([^"]+)"/.exec(init.body)?.[1] : undefined;
+    if (
+      nonce === undefined ||
+      response.body === null ||
+      !response.headers.get('content-type')?.includes('event-stream')
+    )
+      return response;
+    return new Response(ReadableStream.from(this.#watched(response.body, nonce)), response);
+  }
+
+  /** A stream that breaks before its first event can be resumed by nobody, and this client says nothing of it. */
+  async *#watched(body: AsyncIterable<Uint8Array>, nonce: string): AsyncGenerator<Uint8Array> {
+    let begun = false;
+    try {
+      for await (const chunk of body) {
+        begun = true;
+        yield chunk;
+      }
+    } finally {
+      if (!begun) this.#cut.add(nonce);
+    }
   }
 
   async #answer(message: string) {
@@ -130,7 +152,9 @@ export class ChaosClient {
   }
 
   #failed(call: Call, error: unknown): void {
-    if (error instanceof McpError) {
+    if (error instanceof McpError && error.code === requestTimeout && this.#cut.has(call.nonce))
+      Object.assign(call, { outcome: 'cut', why: 'terminated' });
+    else if (error instanceof McpError) {
       if (error.code === requestTimeout) this.#tally.fault(`${call.tool} ${call.nonce} was never answered`);
       Object.assign(call, { outcome: 'failed', why: error.message });
     } else if (error instanceof StreamableHTTPError) Object.assign(call, { outcome: 'failed', why: `${error.code}` });

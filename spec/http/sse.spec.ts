@@ -1,11 +1,12 @@
 /** Server-Sent Events as bytes: one line of data per message, headers that no proxy mistakes. */
 import compression from 'compression';
-import { encodeData } from '../../lib/http/sse';
+import { encodeData, SseSink } from '../../lib/http/sse';
 import { eventIdPrefix, parseEventId } from '../../lib/http/event-id';
 import { Session } from '../../lib/sessions/session';
 import { connect, eras } from '../support/eras';
 import { createFixture } from '../support/fixture';
 import type { Fixture } from '../support/fixture';
+import { closeListeners, listen } from '../support/listen';
 import { legacySession, modern, textOf } from '../support/wire';
 import type { Stream } from '../support/wire';
 import { createRecord } from '../support/session-store-contract';
@@ -22,6 +23,34 @@ describe('data', () => {
   it('is left as it is where there is nothing to escape', () => {
     const json = JSON.stringify({ text: 'café \\u2028 \\\\u2028' });
     expect(encodeData(json)).toBe(json);
+  });
+});
+
+describe('a stream that can be resumed', () => {
+  afterEach(() => closeListeners());
+
+  it('begins in one piece: who has its head has its first event id, however soon the process dies', async () => {
+    const writes: string[] = [];
+    const url = await listen((_req, res) => {
+      const handle = (res.socket as unknown as { _handle: Record<string, (...args: unknown[]) => unknown> })._handle;
+      for (const method of ['writev', 'writeBuffer', 'writeUtf8String', 'writeLatin1String', 'writeAsciiString']) {
+        const write = handle[method]!;
+        handle[method] = (...args) => {
+          writes.push(method);
+          return write.apply(handle, args);
+        };
+      }
+      const sink = new SseSink(
+        res,
+        { maxSocketBytes: 1_000, keepAliveMs: 1_000 },
+        { idPrefix: 'x.', primeWith: 0, onDrain() {}, onClose() {} },
+        () => undefined,
+      );
+      setImmediate(() => setImmediate(() => sink.close()));
+      setImmediate(() => writes.push('so far'));
+    });
+    expect(await (await fetch(url)).text()).toContain('id: x.0\n');
+    expect(writes.indexOf('so far')).toBe(1);
   });
 });
 
