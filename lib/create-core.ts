@@ -11,7 +11,7 @@ import type { Implementation } from './protocol/types';
 import { logError, quietly } from './quietly';
 import { Registry } from './registry';
 import { RequestStates, SpentNonces } from './request-state';
-import { checkCacheHints, checkCount, checkDuration, checkKeys } from './settings';
+import { checkCacheHints, checkCount, checkDuration, checkKeys, hintFor } from './settings';
 import type { Keys } from './settings';
 
 /** Who the server is, as clients are told. */
@@ -72,11 +72,9 @@ const optionHints = {
   instructions: 'it belongs to the first argument: new McpServer({ name, version, instructions })',
   capabilities: 'what is registered says what the server can do; see extensions and experimental',
   secret: 'did you mean secrets: [secret]?',
-  ...Object.fromEntries(
-    ['principal', 'origins', 'allowedHosts', 'sessions', 'stream', 'path', 'logger', 'onReject'].map((key) => [
-      key,
-      `it belongs to the mount: mcpRouter(server, { ${key} })`,
-    ]),
+  ...hintFor(
+    ['principal', 'origins', 'allowedHosts', 'sessions', 'stream', 'path', 'logger', 'onReject'],
+    (key) => `it belongs to the mount: mcpRouter(server, { ${key} })`,
   ),
 };
 

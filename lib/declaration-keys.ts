@@ -1,6 +1,6 @@
 /** Which settings a declaration has, and what is meant by what is often written for them. */
 import type { PromptConfig, ResourceConfig, ToolConfig } from './declarations';
-import { checkKeys } from './settings';
+import { checkKeys, hintFor } from './settings';
 import type { Keys } from './settings';
 
 const toolKeys: Keys<ToolConfig> = {
@@ -16,11 +16,9 @@ const toolKeys: Keys<ToolConfig> = {
   _meta: true,
 };
 const toolHints = {
-  ...Object.fromEntries(
-    ['schema', 'input', 'parameters', 'params', 'paramsSchema', 'args', 'argsSchema', 'arguments'].map((key) => [
-      key,
-      'did you mean inputSchema?',
-    ]),
+  ...hintFor(
+    ['schema', 'input', 'parameters', 'params', 'paramsSchema', 'args', 'argsSchema', 'arguments'],
+    () => 'did you mean inputSchema?',
   ),
   output: 'did you mean outputSchema?',
   timeout: 'did you mean timeoutMs?',
@@ -71,8 +69,9 @@ const promptKeys: Keys<PromptConfig> = {
   icons: true,
   _meta: true,
 };
-const promptHints = Object.fromEntries(
-  ['schema', 'inputSchema', 'arguments', 'args', 'parameters'].map((key) => [key, 'did you mean argsSchema?']),
+const promptHints = hintFor(
+  ['schema', 'inputSchema', 'arguments', 'args', 'parameters'],
+  () => 'did you mean argsSchema?',
 );
 
 /** @throws {TypeError} beginning with `owner`. */

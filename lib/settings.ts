@@ -30,6 +30,11 @@ export function checkWait(option: string, value: number): number {
 /** Every key of `T`: the compiler keeps the list whole. */
 export type Keys<T> = Readonly<Record<keyof T, true>>;
 
+/** The same hint for each of `names`; see {@link checkKeys}. */
+export function hintFor(names: readonly string[], hint: (name: string) => string): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, hint(name)]));
+}
+
 /**
  * What is misspelt must not be silently ignored.
  *

@@ -43,6 +43,11 @@ export function shuttingDown(): HttpError {
   return tryLater(503, 'The server is shutting down');
 }
 
+/** Has somebody answered already, or the client gone? */
+export function isTaken(res: ServerResponse): boolean {
+  return res.headersSent || res.destroyed;
+}
+
 /** Answer with `error`, as JSON. */
 export function sendError(res: ServerResponse, error: HttpError): void {
   sendJson(

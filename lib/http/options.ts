@@ -4,7 +4,7 @@ import type { Context } from '../context';
 import type { SessionEndReason } from '../sessions/session';
 import type { SessionStore } from '../sessions/session-store';
 import { MemorySessionStore } from '../sessions/memory-session-store';
-import { checkCount, checkDuration, checkKeys } from '../settings';
+import { checkCount, checkDuration, checkKeys, hintFor } from '../settings';
 import type { Keys } from '../settings';
 import type { HttpError } from './http-error';
 import type { OriginOptions } from './origin';
@@ -156,11 +156,9 @@ const optionHints = {
   allowedOrigins: 'did you mean origins?',
   cors: 'did you mean origins?',
   maxBodySize: 'did you mean maxBodyBytes?',
-  ...Object.fromEntries(
-    ['authorizer', 'readAuthorizer', 'secrets', 'exposeErrors', 'observer', 'elicitationTimeoutMs'].map((key) => [
-      key,
-      `it belongs to the server: new McpServer(info, { ${key} })`,
-    ]),
+  ...hintFor(
+    ['authorizer', 'readAuthorizer', 'secrets', 'exposeErrors', 'observer', 'elicitationTimeoutMs'],
+    (key) => `it belongs to the server: new McpServer(info, { ${key} })`,
   ),
 };
 

@@ -5,6 +5,7 @@ import type { RequestId } from '../protocol/types';
 import type { Session } from '../sessions/session';
 import { Stream } from '../sessions/stream';
 import { eventIdPrefix } from './event-id';
+import { isTaken } from './http-error';
 import type { Mount } from './mount';
 import { jittered } from './sse';
 import type { SseSink } from './sse';
@@ -130,7 +131,7 @@ export class ReplyStream implements Open {
   }
 
   #open(isResumable: boolean): void {
-    if (this.#res.headersSent || this.#res.destroyed) return;
+    if (isTaken(this.#res)) return;
     const { session, revision, onClosed } = this.#about;
     const stream = this.#stream;
     const sink: SseSink = this.#mount.openStream(this.#res, {

@@ -9,7 +9,7 @@ import type { Revision } from '../protocol/revisions';
 import type { JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../protocol/types';
 import type { Session } from '../sessions/session';
 import { challengeOf } from './auth-info';
-import { sendJson, tryLater } from './http-error';
+import { isTaken, sendJson, tryLater } from './http-error';
 import { expiresAt } from './identity';
 import type { Identity } from './identity';
 import { Listening } from './listening';
@@ -65,11 +65,6 @@ export class Reply implements Open {
     return this.#accepted.sse;
   }
 
-  /** Somebody has answered already, or the client is gone. */
-  get #isTaken(): boolean {
-    return this.#res.headersSent || this.#res.destroyed;
-  }
-
   /** Send something before the result. @returns False if this client cannot be reached before it. */
   send(message: JsonRpcNotification | JsonRpcRequest): boolean {
     if (this.#over) return false;
@@ -102,7 +97,7 @@ export class Reply implements Open {
 
   /** Become a stream now, if the client takes one. */
   startStream(): void {
-    if (this.#stream !== undefined || this.#over || !this.#accepted.sse || this.#isTaken) return;
+    if (this.#stream !== undefined || this.#over || !this.#accepted.sse || isTaken(this.#res)) return;
     // Its answer has the session's id in its head, and that is not known yet.
     if (this.calls[0]?.method === 'initialize') return;
     this.#stream = new ReplyStream(this.#mount, this.#res, {
@@ -170,7 +165,7 @@ export class Reply implements Open {
 
   #write(status: number, json: string, headers?: OutgoingHttpHeaders): void {
     if (this.#accepted.json || status !== 200) return this.#writeJson(status, json, headers);
-    if (this.#isTaken) return;
+    if (isTaken(this.#res)) return;
     // Only a stream will do: it begins and ends with the result.
     const sink = this.#mount.openStream(this.#res, { onDrain() {}, onClose() {} });
     sink.write({ position: 1, json, bytes: 0, mergeKey: undefined });
@@ -178,7 +173,7 @@ export class Reply implements Open {
   }
 
   #writeJson(status: number, json: string, headers?: OutgoingHttpHeaders, start?: Buffer): void {
-    if (this.#isTaken) return;
+    if (isTaken(this.#res)) return;
     this.#mount.reports.countRequest(status);
     sendJson(this.#res, status, json, headers, start);
   }
@@ -202,7 +197,7 @@ export class Reply implements Open {
     if (this.#over) return;
     const wasStream = this.#stream !== undefined;
     this.#finish();
-    if (wasStream || this.#isTaken) return;
+    if (wasStream || isTaken(this.#res)) return;
     this.#mount.reports.countRequest(202);
     this.#res.writeHead(202, { 'Content-Length': 0 });
     this.#res.end();

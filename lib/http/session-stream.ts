@@ -6,7 +6,7 @@ import type { Session } from '../sessions/session';
 import { standaloneStreamId } from '../sessions/session';
 import type { Stream } from '../sessions/stream';
 import { eventIdPrefix, parseEventId } from './event-id';
-import { HttpError, shuttingDown } from './http-error';
+import { HttpError, isTaken, shuttingDown } from './http-error';
 import { checkDecided, expiresAt, identify } from './identity';
 import { isModernVersion } from './modern-headers';
 import type { Mount } from './mount';
@@ -49,7 +49,7 @@ export async function getStream(mount: Mount, req: IncomingMessage, res: ServerR
     const finding = mount.sessions.findStream(session, streamId, resumed?.position);
     const stream = isPromise(finding) ? await finding : finding;
     // The client has gone meanwhile, or whoever is in front of us has answered: there is nobody to open a stream for.
-    if (res.destroyed || res.headersSent) return;
+    if (isTaken(res)) return;
     if (mount.closing) throw shuttingDown();
     if (session.endReason !== undefined) throw noSession();
     if (stream?.reaches(resumed?.position ?? 0) !== true) throw notResumable();
